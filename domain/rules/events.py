@@ -1,0 +1,341 @@
+"""The events: what happened in a match, one fact each, in the past tense.
+
+Lives here: one struct an event. Must not know: whether any of it was allowed (the deciders judge) or what it changes
+(`evolve.py`). These names and fields are the storage format: they are added to, never renamed or dropped.
+"""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from domain.rules.commands import CardKind, Correction, Deck, NewSoul, Origin, tag_of
+from domain.rules.ruleset import Ruleset
+
+
+class Fact(Struct, frozen=True, kw_only=True, gc=False):
+    """A JSON object inside an event."""
+
+
+class Event(Fact, tag_field="type", tag=tag_of):
+    """The base of all events: `entry` is the entry that it belongs to, `n` its number in the match, both from 1 up."""
+
+    entry: int
+    n: int
+
+
+class Soul(Fact):
+    """A Soul: its number and its rank, 0 to 3 (S-1)."""
+
+    rank: int
+    soul: int
+
+
+class SeatedPlayer(Fact):
+    """A player as the match began; `name` is for display."""
+
+    name: str | None
+    player: str
+
+
+class MatchStarted(Event):
+    """The first event of every match. `rules` is the version of the rules that judges it."""
+
+    match: str
+    origin: Origin | None
+    players: tuple[SeatedPlayer, ...]
+    rules: int
+    ruleset: Ruleset
+
+
+class TurnBegan(Event):
+    """Turn `number` of the match, with a fresh Event (L-6)."""
+
+    number: int
+    player: str
+
+
+class EventTaken(Event):
+    """The turn's Event is used up (R-1)."""
+
+    event: str
+    player: str
+
+
+class WholeCard(Event):
+    """The base of events that show a card with all its fields, as in the state."""
+
+    card: str
+    controller: str
+    deck: Deck
+    definition: str | None
+    entered: int
+    kind: CardKind
+    name: str | None
+    owner: str
+    rank: int | None
+    sealed: bool
+    soulless: bool
+    souls: tuple[Soul, ...]
+
+
+class CardEntered(WholeCard):
+    """A card is on the battlefield."""
+
+
+class CreatureSealed(Event):
+    """A creature is Sealed."""
+
+    card: str
+
+
+class CreatureUnsealed(Event):
+    """A creature is no longer Sealed."""
+
+    card: str
+
+
+class SoullessSet(Event):
+    """A creature is, or is no longer, Soulless."""
+
+    card: str
+    soulless: bool
+
+
+class RankSet(Event):
+    """A creature's own rank is another one now; null: none."""
+
+    card: str
+    cause: str | None
+    rank: int | None
+
+
+class ControlChanged(Event):
+    """A card has another controller, who alone can use the Souls on it (A-3)."""
+
+    card: str
+    from_: str = field(name="from")
+    to: str
+
+
+class CreatureDestroyed(WholeCard):
+    """A creature was destroyed; the card as it was just before."""
+
+    by: str | None
+    cause: str | None
+
+
+class CardDestroyed(WholeCard):
+    """A card that is no creature was destroyed; the card as it was just before."""
+
+    by: str | None
+    cause: str | None
+
+
+class CardLeft(WholeCard):
+    """A card left the battlefield without being destroyed; the card as it was just before."""
+
+    by: str | None
+    to: str
+
+
+class Modifier(Fact):
+    """A named part of a Soul's rank (C-7, C-8)."""
+
+    delta: int
+    name: str
+
+
+class SoulCollected(Event):
+    """A destroyed creature's Soul is in the Aether (C-1)."""
+
+    creature: str
+    modifiers: tuple[Modifier, ...]
+    rank: int
+    soul: int
+
+
+class SoulReleased(Event):
+    """An effect put a Soul into the Aether (C-9)."""
+
+    by: str | None
+    cause: str | None
+    rank: int
+    soul: int
+
+
+class SoulReaped(Event):
+    """A Soul moved from the Aether onto a card (A-1)."""
+
+    by: str | None
+    card: str
+    cause: str | None
+    rank: int
+    soul: int
+
+
+class SoulReturned(Event):
+    """A Soul is back in the Aether, from the card that was destroyed or left (A-4, A-6)."""
+
+    card: str
+    rank: int
+    soul: int
+
+
+class SoulLost(Event):
+    """A Soul is gone with the card that left (A-6)."""
+
+    card: str
+    rank: int
+    soul: int
+
+
+class SpentSoul(Fact):
+    """A Soul of a payment: its power, 1 to 4, and the card that it was on (null: the Aether)."""
+
+    card: str | None
+    power: int
+    soul: int
+
+
+class CostPaid(Event):
+    """Soulrift `amount` was paid with `power`. Both `effect` and `cost` are null for a Rift."""
+
+    amount: int
+    cost: str | None
+    effect: str | None
+    payment: int
+    player: str
+    power: int
+    souls: tuple[SpentSoul, ...]
+    source: str | None
+
+
+class SoulburnTaken(Event):
+    """Soulburn of power level `power` took `damage` life and left `life`. One of `payment` and `rift` says what for."""
+
+    damage: int
+    life: int
+    payment: int | None
+    player: str
+    power: int
+    rift: int | None
+    rule: Literal["B-2", "B-3", "B-4"]
+    source: Literal["overpay", "fizzle", "rift"]
+
+
+class EffectResolved(Event):
+    """The effect of a payment resolved; the payment is closed (E-1)."""
+
+    effect: str
+    payment: int
+    player: str
+
+
+class EffectFizzled(Event):
+    """An effect fizzled. `payment` and `player` are null when no Soulrift was paid for it (E-3)."""
+
+    effect: str
+    payment: int | None
+    player: str | None
+    reason: str | None
+
+
+class RiftOpened(Event):
+    """A Rift of this rank is open (R-2)."""
+
+    payment: int
+    player: str
+    rank: int
+    rift: int
+
+
+class CreatureSummoned(WholeCard):
+    """A creature came through the Rift (R-3)."""
+
+    rift: int
+
+
+class RiftClosed(Event):
+    """The Rift is closed. `unused` = its rank - `highest`; `burned` is the power level of the Soulburn (B-4), 0 in R-10."""
+
+    burned: int
+    highest: int
+    player: str
+    rift: int
+    unused: int
+
+
+class LifeChanged(Event):
+    """Something other than Soulburn changed a player's life by `delta`, to `life` (L-2)."""
+
+    delta: int
+    life: int
+    player: str
+    reason: str
+
+
+class PlayerDefeated(Event):
+    """A player is out (L-3, L-4, J-1)."""
+
+    because: Literal["life", "concede", "ruling"]
+    player: str
+
+
+class MatchEnded(Event):
+    """The match is over; no winner means a draw. `reason` is "L-4", or what the command gave."""
+
+    reason: str | None
+    winner: str | None
+
+
+class NumberedSoul(NewSoul):
+    """A ruling's new Soul with the number that it got."""
+
+    soul: int
+
+
+class MadeCorrection(Correction, kw_only=True):
+    """A correction as it was made."""
+
+    new_soul: NumberedSoul | UnsetType = UNSET
+
+
+class RulingMade(Event):
+    """A judge's ruling, which stands for all that its corrections change (J-1)."""
+
+    about: int | None
+    corrections: tuple[MadeCorrection, ...]
+    judge: str
+    reason: str
+
+
+AnyEvent = (
+    MatchStarted
+    | TurnBegan
+    | EventTaken
+    | CardEntered
+    | CreatureSealed
+    | CreatureUnsealed
+    | SoullessSet
+    | RankSet
+    | ControlChanged
+    | CreatureDestroyed
+    | CardDestroyed
+    | CardLeft
+    | SoulCollected
+    | SoulReleased
+    | SoulReaped
+    | SoulReturned
+    | SoulLost
+    | CostPaid
+    | SoulburnTaken
+    | EffectResolved
+    | EffectFizzled
+    | RiftOpened
+    | CreatureSummoned
+    | RiftClosed
+    | LifeChanged
+    | PlayerDefeated
+    | MatchEnded
+    | RulingMade
+)

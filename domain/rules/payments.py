@@ -1,0 +1,197 @@
+"""Deciders of costs and effects: P-1 to P-7, B-2, B-3, E-1 to E-3."""
+
+from msgspec import UNSET
+
+from domain.rules import commands as c
+from domain.rules import events as e
+from domain.rules.ending import burn_out
+from domain.rules.lookups import listed, numbered_payment, seat, souls_at_hand, standing
+from domain.rules.refusal import Refusal
+from domain.rules.state import State
+
+
+def pay(state: State, command: c.Pay) -> tuple[e.AnyEvent, ...]:
+    player = seat(state, command.player)
+    souls_at_hand(state, command.souls, "souls")
+    standing(player)
+    payable_amount(command.amount)
+    spent, power = judge_payment(state, command.player, command.amount, command.souls)
+    payment = state.numbered.payments + 1
+    events: list[e.AnyEvent] = [
+        e.CostPaid(
+            entry=state.entries + 1,
+            n=state.events + 1,
+            amount=command.amount,
+            cost=command.cost or None,
+            effect=command.effect or None,
+            payment=payment,
+            player=command.player,
+            power=power,
+            souls=spent,
+            source=command.source,
+        )
+    ]
+    if power > command.amount:
+        burn_out(state, events, player, power - command.amount, "overpay", payment)
+    return tuple(events)
+
+
+def payable_amount(amount: int) -> None:
+    """P-1: a cost is at least 1."""
+    if amount < 1:
+        raise Refusal("P-1", f"Soulrift {amount} is no cost: the least is Soulrift 1", amount=amount, least=1)
+
+
+def judge_payment(
+    state: State, player: str, amount: int, souls: tuple[int, ...]
+) -> tuple[tuple[e.SpentSoul, ...], int]:
+    """P-7, P-2, P-6, P-1, P-5, in this order: the Souls as spent and their power, or a refusal."""
+    if len(set(souls)) < len(souls):
+        twice = next(soul for i, soul in enumerate(souls) if soul in souls[:i])
+        raise Refusal("P-7", f"Soul {twice} is named more than once in one payment", soul=twice)
+    spent = tuple([_spent(state, player, soul) for soul in souls])
+    power = sum([soul.power for soul in spent])
+    if power < amount:
+        raise _too_little(state, player, amount, power)
+    if state.ruleset.overpay != "any":
+        _nothing_superfluous(state, player, amount, spent, power)
+    return spent, power
+
+
+def _spent(state: State, player: str, soul: int) -> e.SpentSoul:
+    free = state.aether.get(soul)
+    if free is not None:
+        return e.SpentSoul(card=None, power=free.rank + 1, soul=soul)
+    card = state.battlefield[state.holders[soul]]
+    if card.controller != player:
+        raise Refusal(
+            "P-2",
+            f"Soul {soul} is on {card.card}, which {card.controller} controls: "
+            f"{player} may use Souls in the Aether and on cards of {player}'s own",
+            soul=soul,
+            card=card.card,
+            controller=card.controller,
+        )
+    held = next(held for held in card.souls if held.soul == soul)
+    return e.SpentSoul(card=card.card, power=held.rank + 1, soul=soul)
+
+
+def open_power(state: State, player: str) -> list[int]:
+    """The powers of all Souls open to this player (P-2)."""
+    powers = [soul.rank + 1 for soul in state.aether.values()]
+    for card in state.battlefield.values():
+        if card.controller == player:
+            powers += [soul.rank + 1 for soul in card.souls]
+    return powers
+
+
+def _too_little(state: State, player: str, amount: int, power: int) -> Refusal:
+    available = sum(open_power(state, player))
+    if available < amount:
+        return Refusal(
+            "P-6",
+            f"{player} cannot pay Soulrift {amount}: all Souls open to {player} have power {available} together",
+            amount=amount,
+            available=available,
+        )
+    return Refusal(
+        "P-1",
+        f"these Souls have power {power} together, {amount - power} short of Soulrift {amount}; "
+        f"{player} could reach {available}",
+        amount=amount,
+        power=power,
+        available=available,
+    )
+
+
+def _nothing_superfluous(
+    state: State, player: str, amount: int, spent: tuple[e.SpentSoul, ...], power: int
+) -> None:
+    excess = power - amount
+    if not excess:
+        return
+    if state.ruleset.overpay == "least":
+        least = least_power(open_power(state, player), amount)
+        if power > least:
+            raise Refusal(
+                "P-5",
+                f"power {power} for Soulrift {amount} burns {excess}; {player} can reach {amount} with power {least}",
+                amount=amount,
+                power=power,
+                least=least,
+            )
+        return
+    superfluous = [soul.soul for soul in spent if soul.power <= excess]
+    if superfluous:
+        souls, is_are = ("Soul", "is") if len(superfluous) == 1 else ("Souls", "are each")
+        raise Refusal(
+            "P-5",
+            f"{souls} {listed(superfluous)} {is_are} not needed: power {power} for Soulrift {amount} leaves {excess} over",
+            amount=amount,
+            power=power,
+            superfluous=superfluous,
+        )
+
+
+def least_power(powers: list[int], amount: int) -> int:
+    """The least power, at least `amount`, to which some of these Souls add up; `amount` must be within reach."""
+    reachable = 1  # bit s is set when some of the Souls add up to s
+    for power in powers:
+        reachable |= reachable << power
+    above = reachable >> amount
+    return amount + (above & -above).bit_length() - 1
+
+
+def resolve(state: State, command: c.Resolve) -> tuple[e.AnyEvent, ...]:
+    numbered_payment(state, command.payment)
+    payment = state.payments.get(command.payment)
+    if payment is None:
+        raise _not_open(command.payment, "resolve")
+    return (
+        e.EffectResolved(
+            entry=state.entries + 1,
+            n=state.events + 1,
+            effect=payment.effect,
+            payment=command.payment,
+            player=payment.player,
+        ),
+    )
+
+
+def _not_open(payment: int, verb: str) -> Refusal:
+    return Refusal("E-1", f"payment {payment} is not open: there is no effect of it that could {verb}", payment=payment)
+
+
+def fizzle(state: State, command: c.Fizzle) -> tuple[e.AnyEvent, ...]:
+    if command.payment is UNSET:
+        return (_unpaid_fizzle(state, str(command.effect), command.reason),)
+    numbered_payment(state, command.payment)
+    payment = state.payments.get(command.payment)
+    if payment is None:
+        raise _not_open(command.payment, "fizzle")
+    events: list[e.AnyEvent] = [
+        e.EffectFizzled(
+            entry=state.entries + 1,
+            n=state.events + 1,
+            effect=payment.effect,
+            payment=command.payment,
+            player=payment.player,
+            reason=command.reason,
+        )
+    ]
+    player = state.players[payment.player]
+    if not player.defeated:
+        burn_out(state, events, player, payment.amount, "fizzle", command.payment)
+    return tuple(events)
+
+
+def _unpaid_fizzle(state: State, effect: str, reason: str | None) -> e.EffectFizzled:
+    """E-3: an effect for which nothing was paid; nobody burns."""
+    paid = [payment.payment for payment in state.payments.values() if payment.effect == effect]
+    if paid:
+        raise Refusal(
+            "E-1", f"payment {paid[0]} is open for {effect}: let that payment fizzle by its number", payments=paid
+        )
+    return e.EffectFizzled(
+        entry=state.entries + 1, n=state.events + 1, effect=effect, payment=None, player=None, reason=reason
+    )

@@ -1,0 +1,114 @@
+"""Deciders of players, turns and the end of a match: R-1, R-8, L-1 to L-7."""
+
+from domain.rules import commands as c
+from domain.rules import events as e
+from domain.rules.ending import Because, defeat, end
+from domain.rules.lookups import seat, standing
+from domain.rules.refusal import Refusal, bad_input, pointer
+from domain.rules.ruleset import RULES_VERSION, Ruleset
+from domain.rules.state import Rift, State
+
+
+def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
+    if command.match is c.UNSET:
+        raise bad_input("/match", "the match has no name")
+    return (
+        e.MatchStarted(
+            entry=1,
+            n=1,
+            match=command.match,
+            origin=command.origin,
+            players=tuple(e.SeatedPlayer(name=new.name, player=new.player) for new in command.players),
+            rules=RULES_VERSION,
+            ruleset=command.ruleset.complete() if command.ruleset else Ruleset(),
+        ),
+    )
+
+
+def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:
+    standing(seat(state, command.player))
+    if state.rift:
+        raise Refusal(
+            "R-8",
+            f"no turn begins while a Rift is open: {state.rift.player} must close Rift {state.rift.rift} first",
+            rift=state.rift.rift,
+            player=state.rift.player,
+        )
+    number = state.turn.number + 1 if state.turn else 1
+    return (e.TurnBegan(entry=state.entries + 1, n=state.events + 1, number=number, player=command.player),)
+
+
+def take_event(state: State, command: c.TakeEvent) -> tuple[e.AnyEvent, ...]:
+    standing(seat(state, command.player))
+    if state.turn is None or state.turn.player != command.player:
+        raise Refusal("R-1", f"{command.player} has an Event only in an own turn; {whose_turn(state)}")
+    event_unused(state, command.player)
+    return (
+        e.EventTaken(entry=state.entries + 1, n=state.events + 1, event=command.event, player=command.player),
+    )
+
+
+def event_unused(state: State, player: str) -> None:
+    """R-1: one Event in each turn."""
+    if state.turn and state.turn.event is not None:
+        raise Refusal("R-1", f"{player} has used this turn's Event already: {state.turn.event}", event=state.turn.event)
+
+
+def whose_turn(state: State) -> str:
+    return f"it is {state.turn.player}'s turn" if state.turn else "no turn has begun yet"
+
+
+def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
+    for index, change in enumerate(command.changes):
+        life = seat(state, change.player, pointer("changes", index, "player")).life + change.delta
+        life_in_range(life, pointer("changes", index, "delta"))
+    events: list[e.AnyEvent] = []
+    fallen: dict[str, Because] = {}
+    for change in command.changes:
+        player = state.players[change.player]
+        life = player.life + change.delta
+        if life <= 0 and not player.defeated:
+            fallen[change.player] = "life"
+        events.append(
+            e.LifeChanged(
+                entry=state.entries + 1,
+                n=state.events + len(events) + 1,
+                delta=change.delta,
+                life=life,
+                player=change.player,
+                reason=command.reason,
+            )
+        )
+    if fallen:
+        defeat(state, events, fallen, state.rift)
+    return tuple(events)
+
+
+def life_in_range(life: int, path: str) -> None:
+    """Life is never clipped (L-2), but it stays a number that every reader keeps exact."""
+    if abs(life) > c.MAX_INTEGER:
+        raise bad_input(path, f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
+
+
+def concede(state: State, command: c.Concede) -> tuple[e.AnyEvent, ...]:
+    standing(seat(state, command.player))
+    events: list[e.AnyEvent] = []
+    defeat(state, events, {command.player: "concede"}, state.rift)
+    return tuple(events)
+
+
+def end_match(state: State, command: c.EndMatch) -> tuple[e.AnyEvent, ...]:
+    if command.winner is not None:
+        standing(seat(state, command.winner, "/winner"))
+    events: list[e.AnyEvent] = []
+    end(state, events, command.winner, command.reason, state.rift)
+    return tuple(events)
+
+
+def open_rift_of(state: State, player: str, rule: str) -> Rift:
+    """The open Rift of this player; refused by `rule` if there is none or it is another's."""
+    if state.rift is None:
+        raise Refusal(rule, f"no Rift is open for {player}")
+    if state.rift.player != player:
+        raise Refusal(rule, f"the open Rift is {state.rift.player}'s, not {player}'s", player=state.rift.player)
+    return state.rift
