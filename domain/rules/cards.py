@@ -1,6 +1,6 @@
 """Deciders of cards and of the Souls that come and go with them: S-1, C-1 to C-12, A-1 to A-6."""
 
-from typing import Any
+from typing import TypeVar
 
 from msgspec import UNSET
 
@@ -8,13 +8,13 @@ from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.lookups import (
     creature,
+    defeated,
     not_on_battlefield,
     on_battlefield,
     seat,
     souls_at_hand,
-    standing,
 )
-from domain.rules.refusal import Refusal, bad_input, pointer
+from domain.rules.refusal import Refusal, bad_input
 from domain.rules.state import Card, State
 
 MAX_RANK = 3
@@ -22,28 +22,29 @@ MAX_RANK = 3
 
 def enter(state: State, command: c.Enter) -> tuple[e.AnyEvent, ...]:
     not_on_battlefield(state, command.card)
-    controller = seat(state, command.controller, "/controller")
-    owner = command.controller if command.owner is UNSET else seat(state, command.owner, "/owner").player
-    standing(controller)
+    controller = seat(state, command.controller, "controller")
+    owner = command.controller if command.owner is UNSET else seat(state, command.owner, "owner").player
+    if controller.defeated:
+        raise defeated(controller)
     if command.kind == "creature":
         creature_rank(command.card, command.deck, command.rank)
     entry = state.entries + 1
     return (
         e.CardEntered(
-            entry=entry,
-            n=state.events + 1,
-            card=command.card,
-            controller=command.controller,
-            deck=command.deck,
-            definition=command.definition,
-            entered=entry,
-            kind=command.kind,
-            name=command.name,
-            owner=owner,
-            rank=command.rank,
-            sealed=False,
-            soulless=command.soulless,
-            souls=(),
+            entry,
+            state.events + 1,
+            command.card,
+            command.controller,
+            command.deck,
+            command.definition,
+            entry,
+            command.kind,
+            command.name,
+            owner,
+            command.rank,
+            False,
+            command.soulless,
+            (),
         ),
     )
 
@@ -60,24 +61,20 @@ def creature_rank(card: str, deck: str, rank: int | None) -> None:
 def seal(state: State, command: c.Seal) -> tuple[e.AnyEvent, ...]:
     if creature(state, command.card).sealed:
         raise bad_input("/card", f"{command.card} is Sealed already")
-    return (e.CreatureSealed(entry=state.entries + 1, n=state.events + 1, card=command.card),)
+    return (e.CreatureSealed(state.entries + 1, state.events + 1, command.card),)
 
 
 def unseal(state: State, command: c.Unseal) -> tuple[e.AnyEvent, ...]:
     if not creature(state, command.card).sealed:
         raise bad_input("/card", f"{command.card} is not Sealed")
-    return (e.CreatureUnsealed(entry=state.entries + 1, n=state.events + 1, card=command.card),)
+    return (e.CreatureUnsealed(state.entries + 1, state.events + 1, command.card),)
 
 
 def set_soulless(state: State, command: c.SetSoulless) -> tuple[e.AnyEvent, ...]:
     if creature(state, command.card).soulless == command.soulless:
         already = "Soulless already" if command.soulless else "not Soulless"
         raise bad_input("/soulless", f"{command.card} is {already}")
-    return (
-        e.SoullessSet(
-            entry=state.entries + 1, n=state.events + 1, card=command.card, soulless=command.soulless
-        ),
-    )
+    return (e.SoullessSet(state.entries + 1, state.events + 1, command.card, command.soulless),)
 
 
 def set_rank(state: State, command: c.SetRank) -> tuple[e.AnyEvent, ...]:
@@ -86,138 +83,127 @@ def set_rank(state: State, command: c.SetRank) -> tuple[e.AnyEvent, ...]:
         already = "has no rank" if card.rank is None else f"is of rank {card.rank}"
         raise bad_input("/rank", f"{command.card} {already} already", rank=card.rank)
     creature_rank(card.card, card.deck, command.rank)
-    return (
-        e.RankSet(
-            entry=state.entries + 1, n=state.events + 1, card=command.card, cause=command.cause, rank=command.rank
-        ),
-    )
+    return (e.RankSet(state.entries + 1, state.events + 1, command.card, command.cause, command.rank),)
 
 
 def change_control(state: State, command: c.ChangeControl) -> tuple[e.AnyEvent, ...]:
     card = on_battlefield(state, command.card)
-    to = seat(state, command.to, "/to")
+    to = seat(state, command.to, "to")
     if card.controller == command.to:
         raise bad_input("/to", f"{command.to} controls {command.card} already")
-    standing(to)
-    return (
-        e.ControlChanged(
-            entry=state.entries + 1, n=state.events + 1, card=command.card, from_=card.controller, to=command.to
-        ),
-    )
+    if to.defeated:
+        raise defeated(to)
+    return (e.ControlChanged(state.entries + 1, state.events + 1, command.card, card.controller, command.to),)
 
 
 def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
     """C-12: all leave together, each judged as it was; then, in the command's order, each gives up its Souls."""
-    cards = [on_battlefield(state, name, pointer("cards", i)) for i, name in enumerate(command.cards)]
+    cards = []
+    for index, name in enumerate(command.cards):
+        cards.append(on_battlefield(state, name, "cards", index))
     modifiers = command.modifiers or ()
     for index, modifier in enumerate(modifiers):
-        creature(state, modifier.card, pointer("modifiers", index, "card"))
-    _known_by(state, command.by)
+        creature(state, modifier.card, "modifiers", index, "card")
+    by = command.by
+    if by is not None:
+        seat(state, by, "by")
     events: list[e.AnyEvent] = []
+    n = state.events
     for card in cards:
-        destroyed = e.CreatureDestroyed if card.kind == "creature" else e.CardDestroyed
-        events.append(
-            destroyed(
-                entry=state.entries + 1,
-                n=state.events + len(events) + 1,
-                by=command.by,
-                cause=command.cause,
-                **_whole(state, card),
-            )
-        )
-    released = state.numbered.souls
+        n += 1
+        kind = e.CreatureDestroyed if card.kind == "creature" else e.CardDestroyed
+        events.append(_gone(kind, state, n, card, by, command.cause))
+    numbered = state.numbered.souls
     for card in cards:
-        _souls_leave(state, events, card, e.SoulReturned)
-        if card.kind == "creature" and not card.soulless:
-            released += 1
-            events.append(_collected(state, card, modifiers, released, state.events + len(events) + 1))
+        if card.souls:
+            n = _give_up_souls(state, events, n, card, e.SoulReturned)
+        if card.kind == "creature" and not card.soulless:  # C-2, C-10
+            n += 1
+            numbered += 1
+            events.append(_collected(state, n, card, modifiers, numbered))
     return tuple(events)
 
 
-def _whole(state: State, card: Card) -> dict[str, Any]:
+_Gone = TypeVar("_Gone", e.CreatureDestroyed, e.CardDestroyed, e.CardLeft)
+
+
+def _gone(kind: type[_Gone], state: State, n: int, card: Card, by: str | None, last: str | None) -> _Gone:
+    """The event by which a card goes, with the whole card as it was; `last` is the kind's own last field."""
     described = state.descriptions[card.card]
-    return {
-        "card": card.card,
-        "controller": card.controller,
-        "deck": card.deck,
-        "definition": described.definition,
-        "entered": card.entered,
-        "kind": card.kind,
-        "name": described.name,
-        "owner": card.owner,
-        "rank": card.rank,
-        "sealed": card.sealed,
-        "soulless": card.soulless,
-        "souls": tuple(card.souls),
-    }
-
-
-def _souls_leave(
-    state: State, events: list[e.AnyEvent], card: Card, how: type[e.SoulReturned] | type[e.SoulLost]
-) -> None:
-    for soul in card.souls:
-        events.append(
-            how(
-                entry=state.entries + 1,
-                n=state.events + len(events) + 1,
-                card=card.card,
-                rank=soul.rank,
-                soul=soul.soul,
-            )
-        )
-
-
-def _collected(
-    state: State, card: Card, modifiers: tuple[c.NamedModifier, ...], soul: int, n: int
-) -> e.SoulCollected:
-    """C-1, C-3 to C-8: the new Soul, of the creature's rank and all modifiers, held within 0 and 3 only at the end."""
-    applied = [e.Modifier(delta=m.delta, name=m.name) for m in modifiers if m.card == card.card]
-    if card.sealed:
-        applied.insert(0, e.Modifier(delta=state.ruleset.sealed_bonus, name="sealed"))
-    rank = (card.rank or 0) + sum([modifier.delta for modifier in applied])
-    return e.SoulCollected(
-        entry=state.entries + 1,
-        n=n,
-        creature=card.card,
-        modifiers=tuple(applied),
-        rank=min(max(rank, 0), MAX_RANK),
-        soul=soul,
+    return kind(
+        state.entries + 1,
+        n,
+        card.card,
+        card.controller,
+        card.deck,
+        described.definition,
+        card.entered,
+        card.kind,
+        described.name,
+        card.owner,
+        card.rank,
+        card.sealed,
+        card.soulless,
+        tuple(card.souls),
+        by,
+        last,  # type: ignore[arg-type]  # `to` is never null
     )
+
+
+def _give_up_souls(
+    state: State, events: list[e.AnyEvent], n: int, card: Card, how: type[e.SoulReturned] | type[e.SoulLost]
+) -> int:
+    """A-4, A-6: append what becomes of the Souls on a card that goes, by number; return the last event's number."""
+    for n, soul in enumerate(card.souls, n + 1):
+        events.append(how(state.entries + 1, n, card.card, soul.rank, soul.soul))
+    return n
+
+
+def _collected(state: State, n: int, card: Card, modifiers: tuple[c.NamedModifier, ...], soul: int) -> e.SoulCollected:
+    """C-1, C-3 to C-8: the new Soul, of the creature's rank and all modifiers, held within 0 and 3 only at the end."""
+    rank = card.rank or 0
+    applied: tuple[e.Modifier, ...] = ()
+    if card.sealed:
+        rank += state.ruleset.sealed_bonus
+        applied = (e.Modifier(state.ruleset.sealed_bonus, "sealed"),)
+    for modifier in modifiers:
+        if modifier.card == card.card:
+            rank += modifier.delta
+            applied += (e.Modifier(modifier.delta, modifier.name),)
+    if rank < 0:
+        rank = 0
+    elif rank > MAX_RANK:
+        rank = MAX_RANK
+    return e.SoulCollected(state.entries + 1, n, card.card, applied, rank, soul)
 
 
 def leave(state: State, command: c.Leave) -> tuple[e.AnyEvent, ...]:
     card = on_battlefield(state, command.card)
-    _known_by(state, command.by)
-    events: list[e.AnyEvent] = [
-        e.CardLeft(
-            entry=state.entries + 1, n=state.events + 1, by=command.by, to=command.to, **_whole(state, card)
-        )
-    ]
-    _souls_leave(state, events, card, e.SoulReturned if state.ruleset.souls_on_leaving == "return" else e.SoulLost)
+    if command.by is not None:
+        seat(state, command.by, "by")
+    n = state.events + 1
+    events: list[e.AnyEvent] = [_gone(e.CardLeft, state, n, card, command.by, command.to)]
+    how = e.SoulReturned if state.ruleset.souls_on_leaving == "return" else e.SoulLost
+    _give_up_souls(state, events, n, card, how)
     return tuple(events)
 
 
 def release(state: State, command: c.Release) -> tuple[e.AnyEvent, ...]:
-    _known_by(state, command.by)
+    if command.by is not None:
+        seat(state, command.by, "by")
     rank = state.ruleset.release_rank if command.rank is UNSET else command.rank
     if not 0 <= rank <= MAX_RANK:
         raise Refusal("S-1", f"a Soul has a rank from 0 to 3, not {rank}", rank=rank, lowest=0, highest=MAX_RANK)
     return (
-        e.SoulReleased(
-            entry=state.entries + 1,
-            n=state.events + 1,
-            by=command.by,
-            cause=command.cause,
-            rank=rank,
-            soul=state.numbered.souls + 1,
-        ),
+        e.SoulReleased(state.entries + 1, state.events + 1, command.by, command.cause, rank, state.numbered.souls + 1),
     )
 
 
 def reap(state: State, command: c.Reap) -> tuple[e.AnyEvent, ...]:
-    souls_at_hand(state, command.souls, "souls")
+    souls_at_hand(state, command.souls)
     on_battlefield(state, command.card)
-    _known_by(state, command.by)
+    if command.by is not None:
+        seat(state, command.by, "by")
     for soul in command.souls:
         if soul in state.holders:
             raise Refusal(
@@ -226,22 +212,9 @@ def reap(state: State, command: c.Reap) -> tuple[e.AnyEvent, ...]:
                 soul=soul,
                 card=state.holders[soul],
             )
-    return tuple(
-        [
-            e.SoulReaped(
-                entry=state.entries + 1,
-                n=n,
-                by=command.by,
-                card=command.card,
-                cause=command.cause,
-                rank=state.aether[soul].rank,
-                soul=soul,
-            )
-            for n, soul in enumerate(command.souls, state.events + 1)
-        ]
-    )
-
-
-def _known_by(state: State, by: str | None) -> None:
-    if by is not None:
-        seat(state, by, "/by")
+    aether = state.aether
+    events: list[e.AnyEvent] = []
+    for n, soul in enumerate(command.souls, state.events + 1):
+        rank = aether[soul].rank
+        events.append(e.SoulReaped(state.entries + 1, n, command.by, command.card, command.cause, rank, soul))
+    return tuple(events)

@@ -25,23 +25,28 @@ def burn(
     life = player.life - damage
     events.append(
         e.SoulburnTaken(
-            entry=state.entries + 1,
-            n=state.events + len(events) + 1,
-            damage=damage,
-            life=life,
-            payment=payment,
-            player=player.player,
-            power=power,
-            rift=rift,
-            rule=_RULES[source],
-            source=source,
+            state.entries + 1,
+            state.events + len(events) + 1,
+            damage,
+            life,
+            payment,
+            player.player,
+            power,
+            rift,
+            _RULES[source],
+            source,
         )
     )
     return life
 
 
 def burn_out(
-    state: State, events: list[e.AnyEvent], player: Player, power: int, source: Literal["overpay", "fizzle"], payment: int
+    state: State,
+    events: list[e.AnyEvent],
+    player: Player,
+    power: int,
+    source: Literal["overpay", "fizzle"],
+    payment: int,
 ) -> bool:
     """The Soulburn of a payment and, where it takes the last life, the defeat (L-3). True if it did."""
     if burn(state, events, player, power, source, payment=payment) > 0:
@@ -65,11 +70,7 @@ def fall(state: State, events: list[e.AnyEvent], fallen: Mapping[str, Because], 
     """Append the defeats in the order of the match's players; return the Rift that is open after them (R-10)."""
     for name in state.players:
         if name in fallen:
-            events.append(
-                e.PlayerDefeated(
-                    entry=state.entries + 1, n=state.events + len(events) + 1, because=fallen[name], player=name
-                )
-            )
+            events.append(e.PlayerDefeated(state.entries + 1, state.events + len(events) + 1, fallen[name], name))
             if rift and rift.player == name:
                 close_unburned(state, events, rift)
                 rift = None
@@ -80,21 +81,19 @@ def end(state: State, events: list[e.AnyEvent], winner: str | None, reason: str 
     """Append the end of the match, after that of the Rift if one is open (R-10)."""
     if rift:
         close_unburned(state, events, rift)
-    events.append(
-        e.MatchEnded(entry=state.entries + 1, n=state.events + len(events) + 1, reason=reason, winner=winner)
-    )
+    events.append(e.MatchEnded(state.entries + 1, state.events + len(events) + 1, reason, winner))
 
 
 def close_unburned(state: State, events: list[e.AnyEvent], rift: Rift) -> None:
     """R-10: append the closing of a Rift for which nothing burns."""
     events.append(
         e.RiftClosed(
-            entry=state.entries + 1,
-            n=state.events + len(events) + 1,
-            burned=0,
-            highest=rift.highest,
-            player=rift.player,
-            rift=rift.rift,
-            unused=rift.rank - rift.highest,
+            state.entries + 1,
+            state.events + len(events) + 1,
+            0,
+            rift.highest,
+            rift.player,
+            rift.rift,
+            rift.rank - rift.highest,
         )
     )

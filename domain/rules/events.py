@@ -12,7 +12,7 @@ from domain.rules.commands import CardKind, Correction, Deck, NewSoul, Origin, t
 from domain.rules.ruleset import Ruleset
 
 
-class Fact(Struct, frozen=True, kw_only=True, gc=False):
+class Fact(Struct, frozen=True, gc=False):
     """A JSON object inside an event."""
 
 

@@ -18,22 +18,23 @@ _by_number = attrgetter("soul")
 
 def evolve(state: State, event: e.AnyEvent) -> None:
     """Change `state` by what `event` says."""
-    _CHANGES[type(event)](state, event)
-    state.entries = event.entry
-    state.events = event.n
+    fold((event,), state)
 
 
 def fold(events: Iterable[e.AnyEvent], state: State | None = None) -> State:
     """The state that these events add up to, from the beginning or onto `state`, which is changed in place."""
     state = State() if state is None else state
+    event = None
     for event in events:
         _CHANGES[type(event)](state, event)
+    if event is not None:
         state.entries = event.entry
         state.events = event.n
     return state
 
 
 def _match_started(state: State, event: e.MatchStarted) -> None:
+    state.status = "running"
     state.match = event.match
     state.rules = event.rules
     state.ruleset = event.ruleset
@@ -102,7 +103,7 @@ def _card_gone(state: State, event: e.CreatureDestroyed | e.CardDestroyed | e.Ca
 def _soul_collected(state: State, event: e.SoulCollected | e.SoulReleased) -> None:
     soul = event.soul
     state.numbered.souls = soul
-    state.aether[soul] = e.Soul(rank=event.rank, soul=soul)
+    state.aether[soul] = e.Soul(event.rank, soul)
 
 
 def _soul_reaped(state: State, event: e.SoulReaped) -> None:
@@ -112,7 +113,7 @@ def _soul_reaped(state: State, event: e.SoulReaped) -> None:
 
 def _soul_returned(state: State, event: e.SoulReturned) -> None:
     del state.holders[event.soul]
-    state.aether[event.soul] = e.Soul(rank=event.rank, soul=event.soul)
+    state.aether[event.soul] = e.Soul(event.rank, event.soul)
 
 
 def _soul_lost(state: State, event: e.SoulLost) -> None:

@@ -5,30 +5,32 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import burn_out
-from domain.rules.lookups import listed, numbered_payment, seat, souls_at_hand, standing
+from domain.rules.lookups import defeated, listed, numbered_payment, seat, souls_at_hand
 from domain.rules.refusal import Refusal
 from domain.rules.state import State
 
 
 def pay(state: State, command: c.Pay) -> tuple[e.AnyEvent, ...]:
     player = seat(state, command.player)
-    souls_at_hand(state, command.souls, "souls")
-    standing(player)
-    payable_amount(command.amount)
+    souls_at_hand(state, command.souls)
+    if player.defeated:
+        raise defeated(player)
+    if command.amount < 1:
+        raise no_cost(command.amount)
     spent, power = judge_payment(state, command.player, command.amount, command.souls)
     payment = state.numbered.payments + 1
     events: list[e.AnyEvent] = [
         e.CostPaid(
-            entry=state.entries + 1,
-            n=state.events + 1,
-            amount=command.amount,
-            cost=command.cost or None,
-            effect=command.effect or None,
-            payment=payment,
-            player=command.player,
-            power=power,
-            souls=spent,
-            source=command.source,
+            state.entries + 1,
+            state.events + 1,
+            command.amount,
+            command.cost or None,
+            command.effect or None,
+            payment,
+            command.player,
+            power,
+            spent,
+            command.source,
         )
     ]
     if power > command.amount:
@@ -36,32 +38,36 @@ def pay(state: State, command: c.Pay) -> tuple[e.AnyEvent, ...]:
     return tuple(events)
 
 
-def payable_amount(amount: int) -> None:
-    """P-1: a cost is at least 1."""
-    if amount < 1:
-        raise Refusal("P-1", f"Soulrift {amount} is no cost: the least is Soulrift 1", amount=amount, least=1)
+def no_cost(amount: int) -> Refusal:
+    """P-1: the refusal of an amount below 1."""
+    return Refusal("P-1", f"Soulrift {amount} is no cost: the least is Soulrift 1", amount=amount, least=1)
 
 
 def judge_payment(
     state: State, player: str, amount: int, souls: tuple[int, ...]
 ) -> tuple[tuple[e.SpentSoul, ...], int]:
     """P-7, P-2, P-6, P-1, P-5, in this order: the Souls as spent and their power, or a refusal."""
-    if len(set(souls)) < len(souls):
+    if len(souls) > 1 and len(set(souls)) < len(souls):
         twice = next(soul for i, soul in enumerate(souls) if soul in souls[:i])
         raise Refusal("P-7", f"Soul {twice} is named more than once in one payment", soul=twice)
-    spent = tuple([_spent(state, player, soul) for soul in souls])
-    power = sum([soul.power for soul in spent])
+    spent, power, aether = [], 0, state.aether
+    for number in souls:
+        free = aether.get(number)
+        if free is None:
+            soul = _reaped(state, player, number)
+        else:
+            soul = e.SpentSoul(None, free.rank + 1, number)
+        power += soul.power
+        spent.append(soul)
     if power < amount:
         raise _too_little(state, player, amount, power)
-    if state.ruleset.overpay != "any":
+    if power > amount:
         _nothing_superfluous(state, player, amount, spent, power)
-    return spent, power
+    return tuple(spent), power
 
 
-def _spent(state: State, player: str, soul: int) -> e.SpentSoul:
-    free = state.aether.get(soul)
-    if free is not None:
-        return e.SpentSoul(card=None, power=free.rank + 1, soul=soul)
+def _reaped(state: State, player: str, soul: int) -> e.SpentSoul:
+    """P-2: a Soul on a card, which the player must control."""
     card = state.battlefield[state.holders[soul]]
     if card.controller != player:
         raise Refusal(
@@ -72,8 +78,10 @@ def _spent(state: State, player: str, soul: int) -> e.SpentSoul:
             card=card.card,
             controller=card.controller,
         )
-    held = next(held for held in card.souls if held.soul == soul)
-    return e.SpentSoul(card=card.card, power=held.rank + 1, soul=soul)
+    for held in card.souls:
+        if held.soul == soul:
+            return e.SpentSoul(card.card, held.rank + 1, soul)
+    raise AssertionError(soul)  # S-2: the state says that it is there
 
 
 def open_power(state: State, player: str) -> list[int]:
@@ -104,33 +112,37 @@ def _too_little(state: State, player: str, amount: int, power: int) -> Refusal:
     )
 
 
-def _nothing_superfluous(
-    state: State, player: str, amount: int, spent: tuple[e.SpentSoul, ...], power: int
-) -> None:
-    excess = power - amount
-    if not excess:
-        return
-    if state.ruleset.overpay == "least":
+def _nothing_superfluous(state: State, player: str, amount: int, spent: list[e.SpentSoul], power: int) -> None:
+    """P-5, as the ruleset has it, for a payment that goes beyond the amount."""
+    overpay = state.ruleset.overpay
+    if overpay == "needed":
+        excess = power - amount
+        for soul in spent:
+            if soul.power <= excess:
+                raise _superfluous(spent, amount, power)
+    elif overpay == "least":
         least = least_power(open_power(state, player), amount)
         if power > least:
             raise Refusal(
                 "P-5",
-                f"power {power} for Soulrift {amount} burns {excess}; {player} can reach {amount} with power {least}",
+                f"power {power} for Soulrift {amount} burns {power - amount}; {player} can pay it with power {least}",
                 amount=amount,
                 power=power,
                 least=least,
             )
-        return
-    superfluous = [soul.soul for soul in spent if soul.power <= excess]
-    if superfluous:
-        souls, is_are = ("Soul", "is") if len(superfluous) == 1 else ("Souls", "are each")
-        raise Refusal(
-            "P-5",
-            f"{souls} {listed(superfluous)} {is_are} not needed: power {power} for Soulrift {amount} leaves {excess} over",
-            amount=amount,
-            power=power,
-            superfluous=superfluous,
-        )
+
+
+def _superfluous(spent: list[e.SpentSoul], amount: int, power: int) -> Refusal:
+    excess = power - amount
+    souls = [soul.soul for soul in spent if soul.power <= excess]
+    told = f"Soul {souls[0]} is" if len(souls) == 1 else f"each of the Souls {listed(souls)} is"
+    return Refusal(
+        "P-5",
+        f"{told} not needed: power {power} for Soulrift {amount} leaves {excess} over",
+        amount=amount,
+        power=power,
+        superfluous=souls,
+    )
 
 
 def least_power(powers: list[int], amount: int) -> int:
@@ -147,15 +159,7 @@ def resolve(state: State, command: c.Resolve) -> tuple[e.AnyEvent, ...]:
     payment = state.payments.get(command.payment)
     if payment is None:
         raise _not_open(command.payment, "resolve")
-    return (
-        e.EffectResolved(
-            entry=state.entries + 1,
-            n=state.events + 1,
-            effect=payment.effect,
-            payment=command.payment,
-            player=payment.player,
-        ),
-    )
+    return (e.EffectResolved(state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player),)
 
 
 def _not_open(payment: int, verb: str) -> Refusal:
@@ -171,12 +175,7 @@ def fizzle(state: State, command: c.Fizzle) -> tuple[e.AnyEvent, ...]:
         raise _not_open(command.payment, "fizzle")
     events: list[e.AnyEvent] = [
         e.EffectFizzled(
-            entry=state.entries + 1,
-            n=state.events + 1,
-            effect=payment.effect,
-            payment=command.payment,
-            player=payment.player,
-            reason=command.reason,
+            state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player, command.reason
         )
     ]
     player = state.players[payment.player]
@@ -192,6 +191,4 @@ def _unpaid_fizzle(state: State, effect: str, reason: str | None) -> e.EffectFiz
         raise Refusal(
             "E-1", f"payment {paid[0]} is open for {effect}: let that payment fizzle by its number", payments=paid
         )
-    return e.EffectFizzled(
-        entry=state.entries + 1, n=state.events + 1, effect=effect, payment=None, player=None, reason=reason
-    )
+    return e.EffectFizzled(state.entries + 1, state.events + 1, effect, None, None, reason)

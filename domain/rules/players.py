@@ -3,7 +3,7 @@
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import Because, defeat, end
-from domain.rules.lookups import seat, standing
+from domain.rules.lookups import able, seat
 from domain.rules.refusal import Refusal, bad_input, pointer
 from domain.rules.ruleset import RULES_VERSION, Ruleset
 from domain.rules.state import Rift, State
@@ -12,21 +12,13 @@ from domain.rules.state import Rift, State
 def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
     if command.match is c.UNSET:
         raise bad_input("/match", "the match has no name")
-    return (
-        e.MatchStarted(
-            entry=1,
-            n=1,
-            match=command.match,
-            origin=command.origin,
-            players=tuple(e.SeatedPlayer(name=new.name, player=new.player) for new in command.players),
-            rules=RULES_VERSION,
-            ruleset=command.ruleset.complete() if command.ruleset else Ruleset(),
-        ),
-    )
+    players = tuple([e.SeatedPlayer(new.name, new.player) for new in command.players])
+    ruleset = command.ruleset.complete() if command.ruleset else Ruleset()
+    return (e.MatchStarted(1, 1, command.match, command.origin, players, RULES_VERSION, ruleset),)
 
 
 def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:
-    standing(seat(state, command.player))
+    able(state, command.player)
     if state.rift:
         raise Refusal(
             "R-8",
@@ -35,17 +27,15 @@ def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:
             player=state.rift.player,
         )
     number = state.turn.number + 1 if state.turn else 1
-    return (e.TurnBegan(entry=state.entries + 1, n=state.events + 1, number=number, player=command.player),)
+    return (e.TurnBegan(state.entries + 1, state.events + 1, number, command.player),)
 
 
 def take_event(state: State, command: c.TakeEvent) -> tuple[e.AnyEvent, ...]:
-    standing(seat(state, command.player))
+    able(state, command.player)
     if state.turn is None or state.turn.player != command.player:
         raise Refusal("R-1", f"{command.player} has an Event only in an own turn; {whose_turn(state)}")
     event_unused(state, command.player)
-    return (
-        e.EventTaken(entry=state.entries + 1, n=state.events + 1, event=command.event, player=command.player),
-    )
+    return (e.EventTaken(state.entries + 1, state.events + 1, command.event, command.player),)
 
 
 def event_unused(state: State, player: str) -> None:
@@ -60,8 +50,8 @@ def whose_turn(state: State) -> str:
 
 def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
     for index, change in enumerate(command.changes):
-        life = seat(state, change.player, pointer("changes", index, "player")).life + change.delta
-        life_in_range(life, pointer("changes", index, "delta"))
+        life = seat(state, change.player, "changes", index, "player").life + change.delta
+        life_in_range(life, "changes", index, "delta")
     events: list[e.AnyEvent] = []
     fallen: dict[str, Because] = {}
     for change in command.changes:
@@ -71,12 +61,7 @@ def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
             fallen[change.player] = "life"
         events.append(
             e.LifeChanged(
-                entry=state.entries + 1,
-                n=state.events + len(events) + 1,
-                delta=change.delta,
-                life=life,
-                player=change.player,
-                reason=command.reason,
+                state.entries + 1, state.events + len(events) + 1, change.delta, life, change.player, command.reason
             )
         )
     if fallen:
@@ -84,14 +69,14 @@ def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
     return tuple(events)
 
 
-def life_in_range(life: int, path: str) -> None:
+def life_in_range(life: int, *path: str | int) -> None:
     """Life is never clipped (L-2), but it stays a number that every reader keeps exact."""
     if abs(life) > c.MAX_INTEGER:
-        raise bad_input(path, f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
+        raise bad_input(pointer(*path), f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
 
 
 def concede(state: State, command: c.Concede) -> tuple[e.AnyEvent, ...]:
-    standing(seat(state, command.player))
+    able(state, command.player)
     events: list[e.AnyEvent] = []
     defeat(state, events, {command.player: "concede"}, state.rift)
     return tuple(events)
@@ -99,7 +84,7 @@ def concede(state: State, command: c.Concede) -> tuple[e.AnyEvent, ...]:
 
 def end_match(state: State, command: c.EndMatch) -> tuple[e.AnyEvent, ...]:
     if command.winner is not None:
-        standing(seat(state, command.winner, "/winner"))
+        able(state, command.winner, "winner")
     events: list[e.AnyEvent] = []
     end(state, events, command.winner, command.reason, state.rift)
     return tuple(events)

@@ -6,7 +6,7 @@ from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.cards import MAX_RANK
 from domain.rules.ending import burn, burn_out, defeat
-from domain.rules.lookups import not_on_battlefield, seat, souls_at_hand, standing
+from domain.rules.lookups import able, defeated, not_on_battlefield, seat, souls_at_hand
 from domain.rules.payments import judge_payment
 from domain.rules.players import event_unused, open_rift_of, whose_turn
 from domain.rules.refusal import Refusal
@@ -17,34 +17,20 @@ RIFT_SUMMONING = "rift_summoning"
 
 def open_rift(state: State, command: c.OpenRift) -> tuple[e.AnyEvent, ...]:
     player = seat(state, command.player)
-    souls_at_hand(state, command.souls, "souls")
-    standing(player)
+    souls_at_hand(state, command.souls)
+    if player.defeated:
+        raise defeated(player)
     _may_open(state, command.player, command.rank)
     spent, power = judge_payment(state, command.player, command.rank, command.souls)
     entry, n, payment = state.entries + 1, state.events + 1, state.numbered.payments + 1
     events: list[e.AnyEvent] = [
-        e.EventTaken(entry=entry, n=n, event=RIFT_SUMMONING, player=command.player),
-        e.CostPaid(
-            entry=entry,
-            n=n + 1,
-            amount=command.rank,
-            cost=None,
-            effect=None,
-            payment=payment,
-            player=command.player,
-            power=power,
-            souls=spent,
-            source=None,
-        ),
+        e.EventTaken(entry, n, RIFT_SUMMONING, command.player),
+        e.CostPaid(entry, n + 1, command.rank, None, None, payment, command.player, power, spent, None),
     ]
     if power > command.rank and burn_out(state, events, player, power - command.rank, "overpay", payment):
         return tuple(events)  # R-9
     rift = state.numbered.rifts + 1
-    events.append(
-        e.RiftOpened(
-            entry=entry, n=n + len(events), payment=payment, player=command.player, rank=command.rank, rift=rift
-        )
-    )
+    events.append(e.RiftOpened(entry, n + len(events), payment, command.player, command.rank, rift))
     return tuple(events)
 
 
@@ -54,7 +40,10 @@ def _may_open(state: State, player: str, rank: int) -> None:
         raise Refusal("R-2", f"a Rift has rank 1, 2 or 3, not {rank}", rank=rank, lowest=1, highest=MAX_RANK)
     if state.rift:
         raise Refusal(
-            "R-8", f"one Rift is open at a time, and {state.rift.player}'s is", rift=state.rift.rift, player=state.rift.player
+            "R-8",
+            f"one Rift is open at a time, and {state.rift.player}'s is",
+            rift=state.rift.rift,
+            player=state.rift.player,
         )
     if state.turn is None or state.turn.player != player:
         raise Refusal("R-7", f"{player} may open a Rift only in an own turn; {whose_turn(state)}")
@@ -64,8 +53,9 @@ def _may_open(state: State, player: str, rank: int) -> None:
 def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
     player = seat(state, command.player)
     not_on_battlefield(state, command.card)
-    owner = command.player if command.owner is UNSET else seat(state, command.owner, "/owner").player
-    standing(player)
+    owner = command.player if command.owner is UNSET else seat(state, command.owner, "owner").player
+    if player.defeated:
+        raise defeated(player)
     rift = open_rift_of(state, command.player, "R-3")
     lowest = state.ruleset.rift_min_rank
     if not lowest <= command.rank <= rift.rank:
@@ -78,25 +68,27 @@ def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
         )
     deck = deck_of(command.rank) if command.deck is UNSET else command.deck
     if deck == "extra" and command.rank == 0:
-        raise Refusal("C-5", f"{command.card} cannot be of rank 0: a creature of the extra deck has rank 1, 2 or 3", rank=0)
+        raise Refusal(
+            "C-5", f"{command.card} cannot be of rank 0: a creature of the extra deck has rank 1, 2 or 3", rank=0
+        )
     entry = state.entries + 1
     return (
         e.CreatureSummoned(
-            entry=entry,
-            n=state.events + 1,
-            card=command.card,
-            controller=command.player,
-            deck=deck,
-            definition=command.definition,
-            entered=entry,
-            kind="creature",
-            name=command.name,
-            owner=owner,
-            rank=command.rank,
-            rift=rift.rift,
-            sealed=False,
-            soulless=command.soulless,
-            souls=(),
+            entry,
+            state.events + 1,
+            command.card,
+            command.player,
+            deck,
+            command.definition,
+            entry,
+            "creature",
+            command.name,
+            owner,
+            command.rank,
+            False,
+            command.soulless,
+            (),
+            rift.rift,
         ),
     )
 
@@ -107,20 +99,11 @@ def deck_of(rank: int) -> c.Deck:
 
 
 def close_rift(state: State, command: c.CloseRift) -> tuple[e.AnyEvent, ...]:
-    player = seat(state, command.player)
-    standing(player)
+    player = able(state, command.player)
     rift = open_rift_of(state, command.player, "R-4")
     unused = rift.rank - rift.highest
     events: list[e.AnyEvent] = [
-        e.RiftClosed(
-            entry=state.entries + 1,
-            n=state.events + 1,
-            burned=unused,
-            highest=rift.highest,
-            player=rift.player,
-            rift=rift.rift,
-            unused=unused,
-        )
+        e.RiftClosed(state.entries + 1, state.events + 1, unused, rift.highest, rift.player, rift.rift, unused)
     ]
     if unused and burn(state, events, player, unused, "rift", rift=rift.rift) <= 0:
         defeat(state, events, {command.player: "life"}, None)

@@ -103,9 +103,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return marked
 
 
-_parser = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_Number, parse_int=_integer, parse_constant=_Number
-)
+_parser = json.JSONDecoder(object_pairs_hook=_object, parse_float=_Number, parse_int=_integer, parse_constant=_Number)
 
 
 def _parse(line: bytes | str) -> object:
@@ -203,9 +201,7 @@ def _faults_of(value: object, node: msgspec.inspect.Type, path: tuple[Key, ...])
         yield bad_input(pointer(*path), f"must be {_wanted(node)}, not {quoted_value(value)}")
 
 
-def _union_faults(
-    value: object, node: msgspec.inspect.UnionType, path: tuple[Key, ...]
-) -> Iterator[Refusal]:
+def _union_faults(value: object, node: msgspec.inspect.UnionType, path: tuple[Key, ...]) -> Iterator[Refusal]:
     choices = node.types
     for choice in choices:
         if isinstance(choice, msgspec.inspect.StructType) and isinstance(value, dict):
@@ -219,9 +215,7 @@ def _union_faults(
         yield bad_input(pointer(*path), f"must be {wanted}, not {quoted_value(value)}")
 
 
-def _struct_faults(
-    value: dict[str, Any], node: msgspec.inspect.StructType, path: tuple[Key, ...]
-) -> Iterator[Refusal]:
+def _struct_faults(value: dict[str, Any], node: msgspec.inspect.StructType, path: tuple[Key, ...]) -> Iterator[Refusal]:
     fields = {field.encode_name: field for field in node.fields}
     for key in value:
         if key not in fields and key != node.tag_field:
@@ -399,10 +393,16 @@ def _ruling(command: c.Ruling) -> c.Ruling:
 def _one_correction(correction: c.Correction, path: str) -> None:
     if correction.rift is not UNSET:
         if (correction.rift.close is UNSET) == (correction.rift.highest is UNSET):
-            raise bad_input(path, "correct either highest or close, not both" if correction.rift.close else "name highest or close")
+            raise bad_input(
+                path, "correct either highest or close, not both" if correction.rift.close else "name highest or close"
+            )
         if correction.rift.close is False:
             raise bad_input(path + "/close", "must be true")
-    if correction.result is not UNSET and correction.result.status == "running" and correction.result.winner is not None:
+    if (
+        correction.result is not UNSET
+        and correction.result.status == "running"
+        and correction.result.winner is not None
+    ):
         raise bad_input(path + "/winner", "a running match has no winner")
 
 

@@ -19,7 +19,7 @@ from domain.rules.events import Soul
 from domain.rules.ruleset import RULES_VERSION, Ruleset
 
 
-class Player(Struct):
+class Player(Struct, gc=False):
     """A player's life, which may be below zero (L-2), and whether the player is defeated."""
 
     defeated: bool
@@ -27,7 +27,7 @@ class Player(Struct):
     player: str
 
 
-class Card(Struct):
+class Card(Struct, gc=False):
     """A card on the battlefield. `entered` is the entry in which it came; `souls` are sorted by number."""
 
     card: str
@@ -49,7 +49,7 @@ class Description(Struct, frozen=True, gc=False):
     name: str | None
 
 
-class Turn(Struct):
+class Turn(Struct, gc=False):
     """The running turn; `event` is what its Event was taken for, or null."""
 
     event: str | None
@@ -57,7 +57,7 @@ class Turn(Struct):
     player: str
 
 
-class Rift(Struct):
+class Rift(Struct, gc=False):
     """The open Rift; `highest` is the highest rank that came through, 0 when none did."""
 
     highest: int
@@ -76,7 +76,7 @@ class OpenPayment(Struct, frozen=True, gc=False):
     power: int
 
 
-class Numbered(Struct):
+class Numbered(Struct, gc=False):
     """How many payments, Rifts and Souls have been numbered so far."""
 
     payments: int = 0
@@ -85,14 +85,14 @@ class Numbered(Struct):
 
 
 class State(Struct):
-    """The whole state of one match. `entries` is 0 before its `match_started`."""
+    """The whole state of one match. It is unstarted, with no entries, before its `match_started`."""
 
     match: str = ""
     entries: int = 0
     events: int = 0
     rules: int = RULES_VERSION
     ruleset: Ruleset = field(default_factory=Ruleset)
-    status: Literal["running", "ended"] = "running"
+    status: Literal["unstarted", "running", "ended"] = "unstarted"
     winner: str | None = None
     turn: Turn | None = None
     players: dict[str, Player] = field(default_factory=dict)
