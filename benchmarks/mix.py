@@ -26,7 +26,7 @@ class Table:
     """Players `p1` and `p2` and a deck without end; `choose` gives the next command for a state of their match."""
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed).random  # noqa: S311 - play, not secrets
+        self.random = Random(seed).random
         self.dealt = 0
         self._kinds: list[Callable[[State], c.AnyCommand | None]] = (
             [self._enter] * 20

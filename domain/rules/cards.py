@@ -1,7 +1,5 @@
 """Deciders of cards and of the Souls that come and go with them: S-1, C-1 to C-12, A-1 to A-6."""
 
-from typing import TypeVar
-
 from msgspec import UNSET
 
 from domain.rules import commands as c
@@ -111,7 +109,9 @@ def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
     n = state.events
     for card in cards:
         n += 1
-        kind = e.CreatureDestroyed if card.kind == "creature" else e.CardDestroyed
+        kind: type[e.CreatureDestroyed | e.CardDestroyed] = (
+            e.CreatureDestroyed if card.kind == "creature" else e.CardDestroyed
+        )
         events.append(_gone(kind, state, n, card, by, command.cause))
     numbered = state.numbered.souls
     for card in cards:
@@ -124,10 +124,14 @@ def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
     return tuple(events)
 
 
-_Gone = TypeVar("_Gone", e.CreatureDestroyed, e.CardDestroyed, e.CardLeft)
-
-
-def _gone(kind: type[_Gone], state: State, n: int, card: Card, by: str | None, last: str | None) -> _Gone:
+def _gone(
+    kind: type[e.CreatureDestroyed | e.CardDestroyed | e.CardLeft],
+    state: State,
+    n: int,
+    card: Card,
+    by: str | None,
+    last: str | None,
+) -> e.CreatureDestroyed | e.CardDestroyed | e.CardLeft:
     """The event by which a card goes, with the whole card as it was; `last` is the kind's own last field."""
     described = state.descriptions[card.card]
     return kind(
@@ -146,7 +150,7 @@ def _gone(kind: type[_Gone], state: State, n: int, card: Card, by: str | None, l
         card.soulless,
         tuple(card.souls),
         by,
-        last,  # type: ignore[arg-type]  # `to` is never null
+        last,  # type: ignore[arg-type]  # null only for the kinds that allow it
     )
 
 
@@ -154,9 +158,9 @@ def _give_up_souls(
     state: State, events: list[e.AnyEvent], n: int, card: Card, how: type[e.SoulReturned] | type[e.SoulLost]
 ) -> int:
     """A-4, A-6: append what becomes of the Souls on a card that goes, by number; return the last event's number."""
-    for n, soul in enumerate(card.souls, n + 1):
-        events.append(how(state.entries + 1, n, card.card, soul.rank, soul.soul))
-    return n
+    for index, soul in enumerate(card.souls, n + 1):
+        events.append(how(state.entries + 1, index, card.card, soul.rank, soul.soul))
+    return n + len(card.souls)
 
 
 def _collected(state: State, n: int, card: Card, modifiers: tuple[c.NamedModifier, ...], soul: int) -> e.SoulCollected:

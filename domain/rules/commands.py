@@ -1,7 +1,7 @@
 """The commands: what a game server may ask of a match.
 
-Lives here: one struct a command, with the types and ranges of its fields. Must not know: any state. What one struct cannot
-say of itself (two fields that exclude each other) is in `shape.py`; what the rules say is in the deciders.
+Lives here: one struct a command, with the types and ranges of its fields. Must not know: any state. What one struct
+cannot say of itself (two fields that exclude each other) is in `shape.py`; what the rules say is in the deciders.
 
 These names and fields are the wire format and stand in every recorded entry.
 """
@@ -37,14 +37,14 @@ class Part(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=Tr
     """A JSON object inside a command."""
 
 
-class SharedPart(Part, forbid_unknown_fields=False):
+class SharedPart(Part, frozen=True, forbid_unknown_fields=False):
     """A JSON object that stands in events as well, whose readers ignore fields that they do not know.
 
     In a command its unknown fields are refused all the same: `shape.py` sees to it.
     """
 
 
-class CommandMeta(Part, kw_only=True):
+class CommandMeta(Part, frozen=True, kw_only=True):
     """What goes with a command and decides nothing: `id` for retries, `expect` entries, `at` (RFC 3339), `actor`."""
 
     actor: Text | None = None
@@ -53,27 +53,27 @@ class CommandMeta(Part, kw_only=True):
     id: Text | None = None
 
 
-class Command(Part, tag_field="type", tag=tag_of):
+class Command(Part, frozen=True, kw_only=True, tag_field="type", tag=tag_of):
     """The base of all commands."""
 
     meta: CommandMeta | None = None
 
 
-class NewPlayer(Part, kw_only=True):
+class NewPlayer(Part, frozen=True, kw_only=True):
     """A player who sits down: `player` is the name in commands, `name` the one to show."""
 
     name: Text | None = None
     player: Name
 
 
-class Origin(SharedPart, kw_only=True):
+class Origin(SharedPart, frozen=True, kw_only=True):
     """Of which match, and after which entry of it, this one is a fork."""
 
     entry: Natural
     match: Name
 
 
-class StartMatch(Command, kw_only=True):
+class StartMatch(Command, frozen=True, kw_only=True):
     """Begins a match. `match` may be missing in a script, whose file then names it."""
 
     match: Name | UnsetType = UNSET
@@ -82,20 +82,20 @@ class StartMatch(Command, kw_only=True):
     ruleset: ChosenRuleset | None = None
 
 
-class BeginTurn(Command, kw_only=True):
+class BeginTurn(Command, frozen=True, kw_only=True):
     """A turn begins (L-6)."""
 
     player: Name
 
 
-class TakeEvent(Command, kw_only=True):
+class TakeEvent(Command, frozen=True, kw_only=True):
     """A player uses the turn's Event for something else than Rift Summoning (R-1)."""
 
     event: Text
     player: Name
 
 
-class Enter(Command, kw_only=True):
+class Enter(Command, frozen=True, kw_only=True):
     """A card enters the battlefield."""
 
     card: Name
@@ -109,26 +109,26 @@ class Enter(Command, kw_only=True):
     soulless: bool = False
 
 
-class Seal(Command, kw_only=True):
+class Seal(Command, frozen=True, kw_only=True):
     """A creature becomes Sealed (C-7)."""
 
     card: Name
 
 
-class Unseal(Command, kw_only=True):
+class Unseal(Command, frozen=True, kw_only=True):
     """A creature is no longer Sealed."""
 
     card: Name
 
 
-class SetSoulless(Command, kw_only=True):
+class SetSoulless(Command, frozen=True, kw_only=True):
     """A creature becomes, or stops being, Soulless (C-2)."""
 
     card: Name
     soulless: bool
 
 
-class SetRank(Command, kw_only=True):
+class SetRank(Command, frozen=True, kw_only=True):
     """An effect changes a creature's own rank (C-8)."""
 
     card: Name
@@ -136,14 +136,14 @@ class SetRank(Command, kw_only=True):
     rank: Natural | None
 
 
-class ChangeControl(Command, kw_only=True):
+class ChangeControl(Command, frozen=True, kw_only=True):
     """Another player gains control of a card (A-3)."""
 
     card: Name
     to: Name
 
 
-class NamedModifier(Part, kw_only=True):
+class NamedModifier(Part, frozen=True, kw_only=True):
     """A modifier (C-8) of the Soul that one card of a destruction will give."""
 
     card: Name
@@ -151,7 +151,7 @@ class NamedModifier(Part, kw_only=True):
     name: Text
 
 
-class Destroy(Command, kw_only=True):
+class Destroy(Command, frozen=True, kw_only=True):
     """Cards are destroyed together (C-1, C-12)."""
 
     by: Name | None = None
@@ -160,7 +160,7 @@ class Destroy(Command, kw_only=True):
     modifiers: tuple[NamedModifier, ...] | None = None
 
 
-class Leave(Command, kw_only=True):
+class Leave(Command, frozen=True, kw_only=True):
     """A card leaves the battlefield without being destroyed (C-11, A-6)."""
 
     by: Name | None = None
@@ -168,7 +168,7 @@ class Leave(Command, kw_only=True):
     to: Text
 
 
-class Release(Command, kw_only=True):
+class Release(Command, frozen=True, kw_only=True):
     """An effect releases a Soul (C-9)."""
 
     by: Name | None = None
@@ -176,7 +176,7 @@ class Release(Command, kw_only=True):
     rank: Integer | UnsetType = UNSET
 
 
-class Reap(Command, kw_only=True):
+class Reap(Command, frozen=True, kw_only=True):
     """Souls move from the Aether onto a card (A-1)."""
 
     by: Name | None = None
@@ -185,7 +185,7 @@ class Reap(Command, kw_only=True):
     souls: Annotated[tuple[Integer, ...], Meta(min_length=1)]
 
 
-class Pay(Command, kw_only=True):
+class Pay(Command, frozen=True, kw_only=True):
     """A player pays Soulrift `amount` for an effect or another cost (P-1)."""
 
     amount: Integer
@@ -196,13 +196,13 @@ class Pay(Command, kw_only=True):
     source: Text | None = None
 
 
-class Resolve(Command, kw_only=True):
+class Resolve(Command, frozen=True, kw_only=True):
     """The effect of an open payment resolves (E-1)."""
 
     payment: Integer
 
 
-class Fizzle(Command, kw_only=True):
+class Fizzle(Command, frozen=True, kw_only=True):
     """An effect fizzles: one that was paid for, or one that was not (E-3)."""
 
     effect: Text | UnsetType = UNSET
@@ -210,7 +210,7 @@ class Fizzle(Command, kw_only=True):
     reason: Text | None = None
 
 
-class OpenRift(Command, kw_only=True):
+class OpenRift(Command, frozen=True, kw_only=True):
     """A player takes the Event for Rift Summoning and pays for the Rift (R-2)."""
 
     player: Name
@@ -218,7 +218,7 @@ class OpenRift(Command, kw_only=True):
     souls: tuple[Integer, ...]
 
 
-class Summon(Command, kw_only=True):
+class Summon(Command, frozen=True, kw_only=True):
     """A creature comes through the open Rift (R-3)."""
 
     card: Name
@@ -231,100 +231,100 @@ class Summon(Command, kw_only=True):
     soulless: bool = False
 
 
-class CloseRift(Command, kw_only=True):
+class CloseRift(Command, frozen=True, kw_only=True):
     """The player of the open Rift is done (R-4)."""
 
     player: Name
 
 
-class LifeChange(SharedPart, kw_only=True):
+class LifeChange(SharedPart, frozen=True, kw_only=True):
     """One player's part of a reported change of life."""
 
     delta: Integer
     player: Name
 
 
-class ChangeLife(Command, kw_only=True):
+class ChangeLife(Command, frozen=True, kw_only=True):
     """Combat, healing or anything else that is no Soulburn (L-2)."""
 
     changes: Annotated[tuple[LifeChange, ...], Meta(min_length=1)]
     reason: Text
 
 
-class Concede(Command, kw_only=True):
+class Concede(Command, frozen=True, kw_only=True):
     """A player gives up (L-4)."""
 
     player: Name
 
 
-class EndMatch(Command, kw_only=True):
+class EndMatch(Command, frozen=True, kw_only=True):
     """The game's own word ends the match (L-7)."""
 
     reason: Text | None = None
     winner: Name | None = None
 
 
-class OnCard(SharedPart, kw_only=True):
+class OnCard(SharedPart, frozen=True, kw_only=True):
     """A place: the card that holds the Soul."""
 
     card: Name
 
 
-class SoulMove(SharedPart, kw_only=True):
+class SoulMove(SharedPart, frozen=True, kw_only=True):
     """A correction: a Soul belongs elsewhere."""
 
     soul: Integer
     to: Literal["aether", "gone"] | OnCard
 
 
-class NewSoul(SharedPart, kw_only=True):
+class NewSoul(SharedPart, frozen=True, kw_only=True):
     """A correction: a Soul that should be there. The engine gives it its number (`soul`) when it records the ruling."""
 
     rank: Integer
     to: Literal["aether"] | OnCard
 
 
-class RankCorrection(SharedPart, kw_only=True):
+class RankCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction: a Soul's rank."""
 
     rank: Integer
     soul: Integer
 
 
-class EventCorrection(SharedPart, kw_only=True):
+class EventCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction: what the running turn's Event was taken for, null for nothing."""
 
     event: Text | None
 
 
-class PaymentCorrection(SharedPart, kw_only=True):
+class PaymentCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction: closes an open payment; nothing burns."""
 
     payment: Integer
 
 
-class RiftCorrection(SharedPart, kw_only=True):
+class RiftCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction of the open Rift: the highest rank that came through, or that it is closed; nothing burns."""
 
     close: bool | UnsetType = UNSET
     highest: Integer | UnsetType = UNSET
 
 
-class DefeatCorrection(SharedPart, kw_only=True):
+class DefeatCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction: whether a player is defeated."""
 
     defeated: bool
     player: Name
 
 
-class ResultCorrection(SharedPart, kw_only=True):
+class ResultCorrection(SharedPart, frozen=True, kw_only=True):
     """A correction of the match's status and winner."""
 
     status: Literal["running", "ended"]
     winner: Name | None = None
 
 
-class Correction(SharedPart, kw_only=True):
+class Correction(SharedPart, frozen=True, kw_only=True):
     """One correction of a ruling: exactly one of its fields is there."""
 
     defeated: DefeatCorrection | UnsetType = UNSET
@@ -338,7 +338,7 @@ class Correction(SharedPart, kw_only=True):
     soul: SoulMove | UnsetType = UNSET
 
 
-class Ruling(Command, kw_only=True):
+class Ruling(Command, frozen=True, kw_only=True):
     """A judge corrects the match (J-1)."""
 
     about: Integer | None = None

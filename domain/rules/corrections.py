@@ -4,6 +4,7 @@ Must not know: whether a correction is allowed (`rulings.py`).
 """
 
 from bisect import insort
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -99,7 +100,7 @@ def _result(state: State, change: c.ResultCorrection) -> None:
     state.winner = change.winner
 
 
-_CORRECTIONS = {
+_CORRECTIONS: dict[str, Callable[[State, Any], None]] = {
     "defeated": _defeated,
     "event": _event,
     "life": _life,

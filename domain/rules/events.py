@@ -16,28 +16,28 @@ class Fact(Struct, frozen=True, gc=False):
     """A JSON object inside an event."""
 
 
-class Event(Fact, tag_field="type", tag=tag_of):
+class Event(Fact, frozen=True, tag_field="type", tag=tag_of):
     """The base of all events: `entry` is the entry that it belongs to, `n` its number in the match, both from 1 up."""
 
     entry: int
     n: int
 
 
-class Soul(Fact):
+class Soul(Fact, frozen=True):
     """A Soul: its number and its rank, 0 to 3 (S-1)."""
 
     rank: int
     soul: int
 
 
-class SeatedPlayer(Fact):
+class SeatedPlayer(Fact, frozen=True):
     """A player as the match began; `name` is for display."""
 
     name: str | None
     player: str
 
 
-class MatchStarted(Event):
+class MatchStarted(Event, frozen=True):
     """The first event of every match. `rules` is the version of the rules that judges it."""
 
     match: str
@@ -47,21 +47,21 @@ class MatchStarted(Event):
     ruleset: Ruleset
 
 
-class TurnBegan(Event):
+class TurnBegan(Event, frozen=True):
     """Turn `number` of the match, with a fresh Event (L-6)."""
 
     number: int
     player: str
 
 
-class EventTaken(Event):
+class EventTaken(Event, frozen=True):
     """The turn's Event is used up (R-1)."""
 
     event: str
     player: str
 
 
-class WholeCard(Event):
+class WholeCard(Event, frozen=True):
     """The base of events that show a card with all its fields, as in the state."""
 
     card: str
@@ -78,30 +78,30 @@ class WholeCard(Event):
     souls: tuple[Soul, ...]
 
 
-class CardEntered(WholeCard):
+class CardEntered(WholeCard, frozen=True):
     """A card is on the battlefield."""
 
 
-class CreatureSealed(Event):
+class CreatureSealed(Event, frozen=True):
     """A creature is Sealed."""
 
     card: str
 
 
-class CreatureUnsealed(Event):
+class CreatureUnsealed(Event, frozen=True):
     """A creature is no longer Sealed."""
 
     card: str
 
 
-class SoullessSet(Event):
+class SoullessSet(Event, frozen=True):
     """A creature is, or is no longer, Soulless."""
 
     card: str
     soulless: bool
 
 
-class RankSet(Event):
+class RankSet(Event, frozen=True):
     """A creature's own rank is another one now; null: none."""
 
     card: str
@@ -109,7 +109,7 @@ class RankSet(Event):
     rank: int | None
 
 
-class ControlChanged(Event):
+class ControlChanged(Event, frozen=True):
     """A card has another controller, who alone can use the Souls on it (A-3)."""
 
     card: str
@@ -117,35 +117,35 @@ class ControlChanged(Event):
     to: str
 
 
-class CreatureDestroyed(WholeCard):
+class CreatureDestroyed(WholeCard, frozen=True):
     """A creature was destroyed; the card as it was just before."""
 
     by: str | None
     cause: str | None
 
 
-class CardDestroyed(WholeCard):
+class CardDestroyed(WholeCard, frozen=True):
     """A card that is no creature was destroyed; the card as it was just before."""
 
     by: str | None
     cause: str | None
 
 
-class CardLeft(WholeCard):
+class CardLeft(WholeCard, frozen=True):
     """A card left the battlefield without being destroyed; the card as it was just before."""
 
     by: str | None
     to: str
 
 
-class Modifier(Fact):
+class Modifier(Fact, frozen=True):
     """A named part of a Soul's rank (C-7, C-8)."""
 
     delta: int
     name: str
 
 
-class SoulCollected(Event):
+class SoulCollected(Event, frozen=True):
     """A destroyed creature's Soul is in the Aether (C-1)."""
 
     creature: str
@@ -154,7 +154,7 @@ class SoulCollected(Event):
     soul: int
 
 
-class SoulReleased(Event):
+class SoulReleased(Event, frozen=True):
     """An effect put a Soul into the Aether (C-9)."""
 
     by: str | None
@@ -163,7 +163,7 @@ class SoulReleased(Event):
     soul: int
 
 
-class SoulReaped(Event):
+class SoulReaped(Event, frozen=True):
     """A Soul moved from the Aether onto a card (A-1)."""
 
     by: str | None
@@ -173,7 +173,7 @@ class SoulReaped(Event):
     soul: int
 
 
-class SoulReturned(Event):
+class SoulReturned(Event, frozen=True):
     """A Soul is back in the Aether, from the card that was destroyed or left (A-4, A-6)."""
 
     card: str
@@ -181,7 +181,7 @@ class SoulReturned(Event):
     soul: int
 
 
-class SoulLost(Event):
+class SoulLost(Event, frozen=True):
     """A Soul is gone with the card that left (A-6)."""
 
     card: str
@@ -189,7 +189,7 @@ class SoulLost(Event):
     soul: int
 
 
-class SpentSoul(Fact):
+class SpentSoul(Fact, frozen=True):
     """A Soul of a payment: its power, 1 to 4, and the card that it was on (null: the Aether)."""
 
     card: str | None
@@ -197,7 +197,7 @@ class SpentSoul(Fact):
     soul: int
 
 
-class CostPaid(Event):
+class CostPaid(Event, frozen=True):
     """Soulrift `amount` was paid with `power`. Both `effect` and `cost` are null for a Rift."""
 
     amount: int
@@ -210,7 +210,7 @@ class CostPaid(Event):
     source: str | None
 
 
-class SoulburnTaken(Event):
+class SoulburnTaken(Event, frozen=True):
     """Soulburn of power level `power` took `damage` life and left `life`. One of `payment` and `rift` says what for."""
 
     damage: int
@@ -223,7 +223,7 @@ class SoulburnTaken(Event):
     source: Literal["overpay", "fizzle", "rift"]
 
 
-class EffectResolved(Event):
+class EffectResolved(Event, frozen=True):
     """The effect of a payment resolved; the payment is closed (E-1)."""
 
     effect: str
@@ -231,7 +231,7 @@ class EffectResolved(Event):
     player: str
 
 
-class EffectFizzled(Event):
+class EffectFizzled(Event, frozen=True):
     """An effect fizzled. `payment` and `player` are null when no Soulrift was paid for it (E-3)."""
 
     effect: str
@@ -240,7 +240,7 @@ class EffectFizzled(Event):
     reason: str | None
 
 
-class RiftOpened(Event):
+class RiftOpened(Event, frozen=True):
     """A Rift of this rank is open (R-2)."""
 
     payment: int
@@ -249,14 +249,16 @@ class RiftOpened(Event):
     rift: int
 
 
-class CreatureSummoned(WholeCard):
+class CreatureSummoned(WholeCard, frozen=True):
     """A creature came through the Rift (R-3)."""
 
     rift: int
 
 
-class RiftClosed(Event):
-    """The Rift is closed. `unused` = its rank - `highest`; `burned` is the power level of the Soulburn (B-4), 0 in R-10."""
+class RiftClosed(Event, frozen=True):
+    """The Rift is closed. `unused` = its rank - `highest`; `burned`: the power level of the Soulburn (B-4), 0 in
+    R-10.
+    """
 
     burned: int
     highest: int
@@ -265,7 +267,7 @@ class RiftClosed(Event):
     unused: int
 
 
-class LifeChanged(Event):
+class LifeChanged(Event, frozen=True):
     """Something other than Soulburn changed a player's life by `delta`, to `life` (L-2)."""
 
     delta: int
@@ -274,33 +276,33 @@ class LifeChanged(Event):
     reason: str
 
 
-class PlayerDefeated(Event):
+class PlayerDefeated(Event, frozen=True):
     """A player is out (L-3, L-4, J-1)."""
 
     because: Literal["life", "concede", "ruling"]
     player: str
 
 
-class MatchEnded(Event):
+class MatchEnded(Event, frozen=True):
     """The match is over; no winner means a draw. `reason` is "L-4", or what the command gave."""
 
     reason: str | None
     winner: str | None
 
 
-class NumberedSoul(NewSoul):
+class NumberedSoul(NewSoul, frozen=True, kw_only=True):
     """A ruling's new Soul with the number that it got."""
 
     soul: int
 
 
-class MadeCorrection(Correction, kw_only=True):
+class MadeCorrection(Correction, frozen=True, kw_only=True):
     """A correction as it was made."""
 
     new_soul: NumberedSoul | UnsetType = UNSET
 
 
-class RulingMade(Event):
+class RulingMade(Event, frozen=True):
     """A judge's ruling, which stands for all that its corrections change (J-1)."""
 
     about: int | None

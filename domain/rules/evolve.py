@@ -1,7 +1,7 @@
 """The fold: what each event changes in the state.
 
-Lives here: one function an event, and the table of them. Must not know: whether it was allowed. `evolve` never judges and
-never fails on a match's own history.
+Lives here: one function an event, and the table of them. Must not know: whether it was allowed. `evolve` never judges
+and never fails on a match's own history.
 """
 
 from bisect import insort
@@ -156,7 +156,7 @@ def _rift_opened(state: State, event: e.RiftOpened) -> None:
     state.rift = Rift(0, event.player, event.rank, event.rift)
 
 
-def _rift_closed(state: State, event: e.RiftClosed) -> None:
+def _rift_closed(state: State, _event: e.RiftClosed) -> None:
     state.rift = None
 
 

@@ -12,7 +12,9 @@ from domain.rules.state import State
 
 
 class RiftOption(Struct, frozen=True, gc=False):
-    """A Rift that the player may open now: its rank and its distinct payments, best first; `more` if not all are listed."""
+    """A Rift that the player may open now: its rank and its distinct payments, best first; `more` if not all are
+    listed.
+    """
 
     rank: int
     payments: tuple[Payment, ...]
@@ -22,8 +24,8 @@ class RiftOption(Struct, frozen=True, gc=False):
 class Options(Struct, frozen=True, gc=False):
     """What a player may do now, beside what the game's own effects make happen.
 
-    `summon`: the ranks that may come through the player's open Rift; `payments`: the player's open payments, whose effects
-    are still to resolve or fizzle (a defeated player's too: E-1).
+    `summon`: the ranks that may come through the player's open Rift; `payments`: the player's open payments, whose
+    effects are still to resolve or fizzle (a defeated player's too: E-1).
     """
 
     take_event: bool
@@ -46,7 +48,7 @@ def options(state: State, player: str, limit: int = LIMIT) -> Options:
         return _NOTHING
     waiting = tuple([payment.payment for payment in state.payments.values() if payment.player == player])
     if seated.defeated:
-        return Options(False, (), (), False, False, waiting)  # noqa: FBT003
+        return Options(False, (), (), False, False, waiting)
     turn, rift = state.turn, state.rift
     free = turn is not None and turn.player == player and turn.event is None
     mine = rift is not None and rift.player == player
@@ -60,7 +62,7 @@ def options(state: State, player: str, limit: int = LIMIT) -> Options:
     )
 
 
-_NOTHING = Options(False, (), (), False, False, ())  # noqa: FBT003
+_NOTHING = Options(False, (), (), False, False, ())
 
 
 def _rifts(state: State, player: str, limit: int) -> tuple[RiftOption, ...]:

@@ -53,10 +53,7 @@ def judge_payment(
     spent, power, aether = [], 0, state.aether
     for number in souls:
         free = aether.get(number)
-        if free is None:
-            soul = _reaped(state, player, number)
-        else:
-            soul = e.SpentSoul(None, free.rank + 1, number)
+        soul = _reaped(state, player, number) if free is None else e.SpentSoul(None, free.rank + 1, number)
         power += soul.power
         spent.append(soul)
     if power < amount:

@@ -1,5 +1,7 @@
 """Deciders of players, turns and the end of a match: R-1, R-8, L-1 to L-7."""
 
+from msgspec import UNSET
+
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import Because, defeat, end
@@ -9,8 +11,8 @@ from domain.rules.ruleset import RULES_VERSION, Ruleset
 from domain.rules.state import Rift, State
 
 
-def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
-    if command.match is c.UNSET:
+def start_match(_state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
+    if command.match is UNSET:
         raise bad_input("/match", "the match has no name")
     players = tuple([e.SeatedPlayer(new.name, new.player) for new in command.players])
     ruleset = command.ruleset.complete() if command.ruleset else Ruleset()

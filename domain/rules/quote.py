@@ -1,11 +1,11 @@
 """Quotes: what a player may pay a Soulrift cost with, best first. Only ever a suggestion; `pay` decides.
 
-Souls of one place and rank are interchangeable, so they lie on one pile, of which a payment takes the oldest: two payments
-are distinct when they take another number from some pile. Best is: least Soulburn, then the fewest reaped Souls, then the
-fewest Souls, then the oldest (their numbers, in ascending order, compared from the first).
+Souls of one place and rank are interchangeable, so they lie on one pile, of which a payment takes the oldest: two
+payments are distinct when they take another number from some pile. Best is: least Soulburn, then the fewest reaped
+Souls, then the fewest Souls, then the oldest (their numbers, in ascending order, compared from the first).
 
-With many Souls the distinct payments outnumber anything: past the limit they are not all made and sorted, but searched in
-the order wanted, without ever entering a branch that leads to none.
+With many Souls the distinct payments outnumber anything: past the limit they are not all made and sorted, but
+searched in the order wanted, without ever entering a branch that leads to none.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -37,7 +37,9 @@ class Payment(Struct, frozen=True, gc=False):
 
 
 class Quote(Struct, frozen=True, gc=False):
-    """The payments of a cost, best first, all of them unless there are `more`. `available` is the power open to the player."""
+    """The payments of a cost, best first, all of them unless there are `more`. `available` is the power open to the
+    player.
+    """
 
     payments: tuple[Payment, ...]
     more: bool
@@ -54,10 +56,12 @@ _Choice = tuple[int, int, int, tuple[int, ...]]  # excess, reaped Souls, Souls, 
 
 
 def quote(state: State, player: str, amount: int, limit: int = LIMIT) -> Quote:
-    """The distinct payments with which this player could pay Soulrift `amount` now, best first, at most `limit` of them.
+    """The distinct payments with which this player could pay Soulrift `amount` now, best first, at most `limit` of
+    them.
 
     Raises:
-        Refusal: there is no such player (input), it is defeated or the match has ended (L-5), or the amount is no cost (P-1).
+        Refusal: there is no such player (input), it is defeated or the match has ended (L-5), or the amount is no
+        cost (P-1).
 
     """
     asked = seat(state, player)
@@ -97,18 +101,18 @@ def _piles(state: State, player: str) -> list[_Pile]:
     shared: list[list[int]] = [[], [], [], []]
     for soul in sorted(aether):
         shared[aether[soul].rank].append(soul)
-    piles = [_Pile(rank + 1, False, tuple(souls)) for rank, souls in enumerate(shared) if souls]  # noqa: FBT003
+    piles = [_Pile(rank + 1, False, tuple(souls)) for rank, souls in enumerate(shared) if souls]
     for card in state.battlefield.values():
         if card.souls and card.controller == player:
             held: list[list[int]] = [[], [], [], []]
             for reaped in card.souls:
                 held[reaped.rank].append(reaped.soul)
-            piles += [_Pile(rank + 1, True, tuple(souls)) for rank, souls in enumerate(held) if souls]  # noqa: FBT003
+            piles += [_Pile(rank + 1, True, tuple(souls)) for rank, souls in enumerate(held) if souls]
     piles.sort(key=attrgetter("power"), reverse=True)
     return piles
 
 
-# ------------------------------------------------------------------------------------------------ few: all of them
+# ------------------------------------------------------------ few: all of them
 
 
 def _all_choices(piles: list[_Pile], amount: int, limit: int, *, beyond: bool) -> list[_Choice] | None:
@@ -142,7 +146,7 @@ def _all_choices(piles: list[_Pile], amount: int, limit: int, *, beyond: bool) -
     return found
 
 
-# ------------------------------------------------------------------------------------------------ many: the best of them
+# ------------------------------------------------------------- many: the best of them
 
 
 def _best_first(piles: list[_Pile], amount: int, available: int, overpay: str) -> Iterator[_Choice]:

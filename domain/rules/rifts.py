@@ -61,7 +61,7 @@ def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
     if not lowest <= command.rank <= rift.rank:
         raise Refusal(
             "R-3",
-            f"a rank {rift.rank} Rift lets creatures of rank {lowest} to {rift.rank} through, not of rank {command.rank}",
+            f"a rank {rift.rank} Rift lets ranks {lowest} to {rift.rank} through, not rank {command.rank}",
             rank=command.rank,
             lowest=lowest,
             highest=rift.rank,

@@ -9,7 +9,7 @@ RULES_VERSION = 1
 
 
 class Ruleset(Struct, frozen=True, kw_only=True, gc=False):
-    """All fields of a match's ruleset, with the rule book's own values as defaults. Field order is the canonical one."""
+    """A match's ruleset, the rule book's own values as defaults. The order of the fields is the canonical one."""
 
     overpay: Literal["needed", "any", "least"] = "needed"
     """P-5: no Soul superfluous; no check; or no more power than this player's least."""

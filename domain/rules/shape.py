@@ -1,8 +1,8 @@
 """The edge: from a line of JSON to a command, strictly.
 
-Lives here: everything that can be said of a command without looking at a match. The fast road is msgspec's; the slow one,
-taken only to explain a refusal, walks the types and finds the field. On top of msgspec, which is silent about them, come
-duplicate keys, the places of missing and unknown fields, and what no single field can say.
+Lives here: everything that can be said of a command without looking at a match. The fast road is msgspec's; the slow
+one, taken only to explain a refusal, walks the types and finds the field. On top of msgspec, which is silent about
+them, come duplicate keys, the places of missing and unknown fields, and what no single field can say.
 """
 
 import json
@@ -18,6 +18,7 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules.refusal import Refusal, bad_input, pointer, printable, quoted
 from domain.rules.rifts import RIFT_SUMMONING, deck_of
+from domain.rules.ruleset import ChosenRuleset
 
 MAX_LINE_BYTES = 2**20
 _DEEPEST = 16
@@ -44,7 +45,7 @@ def command_of(value: object) -> c.AnyCommand:
 
     """
     try:
-        command: c.AnyCommand = msgspec.convert(value, c.AnyCommand)  # type: ignore[arg-type]
+        command: c.AnyCommand = msgspec.convert(value, c.AnyCommand)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise _explained(value, str(error)) from None
     if isinstance(command, c.StartMatch | c.Ruling):  # they hold parts that events read more leniently
@@ -69,7 +70,7 @@ def checked(command: c.AnyCommand) -> c.AnyCommand:
     return check(command) if check else command
 
 
-# ------------------------------------------------------------------------------------------------ JSON
+# ------------------------------------------------------------ JSON
 
 
 class _Number:
@@ -152,7 +153,7 @@ def _duplicates(value: object, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Ke
 _CONTAINERS = {dict, list, _Object}
 
 
-# ------------------------------------------------------------------------------------------------ explaining a refusal
+# ------------------------------------------------------------ explaining a refusal
 
 
 def _explained(value: object, error: str) -> Refusal:
@@ -249,7 +250,7 @@ def _wanted(node: msgspec.inspect.Type) -> str:
         case msgspec.inspect.IntType(ge=ge, le=le):
             low = "" if ge in {None, -c.MAX_INTEGER} else f" of at least {ge}"
             high = f" up to {le}" if low and le != c.MAX_INTEGER else ""
-            return f"a whole number{low}{high}" if low else "a whole number within ±(2^53 − 1)"
+            return f"a whole number{low}{high}" if low else "a whole number within 2^53 - 1 either way"
         case msgspec.inspect.StrType(min_length=low, max_length=high):
             return f"text of {low} to {high} characters without control characters"
         case msgspec.inspect.LiteralType(values=values):
@@ -278,7 +279,7 @@ def _what(value: object) -> str:
     return quoted(value)
 
 
-# ------------------------------------------------------------------------------------------------ the command as a whole
+# ------------------------------------------------------------- the command as a whole
 
 
 def _rfc3339(at: str) -> None:
@@ -309,7 +310,7 @@ def _either(command: c.Command, first: str, second: str) -> None:
 
 def _start_match(command: c.StartMatch) -> c.StartMatch:
     _each_once(tuple(new.player for new in command.players), "players", under="player")
-    if command.ruleset == c.ChosenRuleset():
+    if command.ruleset == ChosenRuleset():
         return msgspec.structs.replace(command, ruleset=None)
     return command
 
@@ -393,9 +394,7 @@ def _ruling(command: c.Ruling) -> c.Ruling:
 def _one_correction(correction: c.Correction, path: str) -> None:
     if correction.rift is not UNSET:
         if (correction.rift.close is UNSET) == (correction.rift.highest is UNSET):
-            raise bad_input(
-                path, "correct either highest or close, not both" if correction.rift.close else "name highest or close"
-            )
+            raise bad_input(path, "either highest or close, just one of them")
         if correction.rift.close is False:
             raise bad_input(path + "/close", "must be true")
     if (

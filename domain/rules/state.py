@@ -1,13 +1,14 @@
 """The state of a match: what its events add up to, as its view and as its hash.
 
-Lives here: the structs that the fold changes in place, copying them, and their two outward forms. Must not know: what is
-allowed (the deciders) or what an event does (`evolve.py`).
+Lives here: the structs that the fold changes in place, copying them, and their two outward forms. Must not know: what
+is allowed (the deciders) or what an event does (`evolve.py`).
 
-The canonical form, over which the state hash is taken, is frozen with the version of the rules. Its structs declare their
-fields in sorted order, so that encoding them as they stand is RFC 8785. What only describes (names, definitions) is kept
-beside them in `names` and `descriptions`.
+The canonical form, over which the state hash is taken, is frozen with the version of the rules. Its structs declare
+their fields in sorted order, so that encoding them as they stand is RFC 8785. What only describes (names,
+definitions) is kept beside them in `names` and `descriptions`.
 """
 
+from copy import copy
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -109,19 +110,19 @@ class State(Struct):
 
     def copy(self) -> "State":
         """A state of its own: nothing that happens to one of the two changes the other."""
-        twin = _copy(self)
-        twin.turn = self.turn and _copy(self.turn)
-        twin.players = {name: _copy(player) for name, player in self.players.items()}
+        twin = copy(self)
+        twin.turn = self.turn and copy(self.turn)
+        twin.players = {name: copy(player) for name, player in self.players.items()}
         twin.names = dict(self.names)
         twin.aether = dict(self.aether)
-        twin.battlefield = {name: _copy(card) for name, card in self.battlefield.items()}
+        twin.battlefield = {name: copy(card) for name, card in self.battlefield.items()}
         for card in twin.battlefield.values():
             card.souls = list(card.souls)
         twin.descriptions = dict(self.descriptions)
         twin.holders = dict(self.holders)
-        twin.rift = self.rift and _copy(self.rift)
+        twin.rift = self.rift and copy(self.rift)
         twin.payments = dict(self.payments)
-        twin.numbered = _copy(self.numbered)
+        twin.numbered = copy(self.numbered)
         return twin
 
     def view(self) -> dict[str, Any]:
@@ -161,9 +162,6 @@ class State(Struct):
         fields.pop("card")
         fields["souls"] = [msgspec.structs.asdict(soul) for soul in card.souls]
         return {"name": described.name, "definition": described.definition, **fields}
-
-
-_copy = State.__copy__  # the shallow copy that every msgspec struct has
 
 
 class _Canonical(Struct):

@@ -1,0 +1,1 @@
+"""The shell: command line and settings, and the one place that wires the parts together."""
