@@ -11,7 +11,7 @@ from domain.rules.options import Options, options
 from domain.rules.quote import Payment, Quote, quote
 from domain.rules.refusal import Refusal
 from domain.rules.ruleset import RULES_VERSION, Ruleset
-from domain.rules.shape import checked, decode_command
+from domain.rules.shape import decode_command
 from domain.rules.state import State, canonical_form, state_hash
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Ruleset",
     "State",
     "canonical_form",
-    "checked",
     "decide",
     "decode_command",
     "evolve",

@@ -7,6 +7,7 @@ These names and fields are the wire format and stand in every recorded entry.
 """
 
 import re
+from functools import cache
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -28,6 +29,7 @@ CardKind = Literal["creature", "other"]
 Deck = Literal["main", "extra"]
 
 
+@cache
 def tag_of(class_name: str) -> str:
     """The `type` of a struct on the wire: its class name in snake case."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", class_name).lower()

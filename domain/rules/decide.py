@@ -19,7 +19,7 @@ from domain.rules.state import State
 def decide(state: State, command: c.AnyCommand) -> tuple[AnyEvent, ...]:
     """The events that this command appends, numbered and in order; at least one.
 
-    `command` must be well-formed, as `decode_command` and `checked` return it.
+    `command` must be well-formed, as `decode_command` returns it.
 
     Raises:
         Refusal: a rule, or what the command names, does not allow it. The state is as it was.

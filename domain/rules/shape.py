@@ -34,16 +34,7 @@ def decode_command(line: bytes | str) -> c.AnyCommand:
         Refusal: by "input", with the path of the field.
 
     """
-    return command_of(_parse(line))
-
-
-def command_of(value: object) -> c.AnyCommand:
-    """The command that this decoded JSON value is.
-
-    Raises:
-        Refusal: by "input", with the path of the field.
-
-    """
+    value = _parse(line)
     try:
         command: c.AnyCommand = msgspec.convert(value, c.AnyCommand)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
@@ -51,16 +42,11 @@ def command_of(value: object) -> c.AnyCommand:
     if isinstance(command, c.StartMatch | c.Ruling):  # they hold parts that events read more leniently
         for fault in _faults(value, type(command), ()):
             raise fault
-    return checked(command)
+    return _as_a_whole(command)
 
 
-def checked(command: c.AnyCommand) -> c.AnyCommand:
-    """A command whose fields have their types, judged as a whole and brought to its normal form.
-
-    Raises:
-        Refusal: by "input", with the path of the field.
-
-    """
+def _as_a_whole(command: c.AnyCommand) -> c.AnyCommand:
+    """A command whose fields have their types, judged as a whole and brought to its normal form."""
     if command.meta is not None:
         if command.meta.at is not None:
             _rfc3339(command.meta.at)

@@ -1,0 +1,154 @@
+"""One match as a stream of the event store: what is appended, and how it is rebuilt.
+
+This is the only file that knows the library's aggregate protocol. The stream's version is the number of the match's
+last event, so that the uniqueness of versions guards every append.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+from eventsourcing.persistence import EventStore, Mapper, StoredEvent
+from msgspec import Struct
+
+from domain.codec import Codec, CorruptRecordError
+from domain.entry import Entry, play
+from domain.rules.commands import AnyCommand
+from domain.rules.events import AnyEvent
+from domain.rules.evolve import fold
+from domain.rules.state import State
+from domain.sqlite import MatchRecorder
+
+SNAPSHOT_TOPIC = "snapshot.v1"
+"""Snapshots of another version are passed over: the match is folded from its events."""
+
+
+class AppendedEvent(Struct, frozen=True):
+    """An event on its way into the store, encoded."""
+
+    originator_id: str
+    originator_version: int
+    topic: str
+    state: bytes
+
+
+class MatchSnapshot(Struct, frozen=True):
+    """The state of a match as it was after the event `originator_version`, the last one of its entry."""
+
+    originator_id: str
+    originator_version: int
+    state: State
+
+
+class Match:
+    """A match that takes commands; what they append is pending until the application saves it."""
+
+    def __init__(self, name: str, state: State, codec: Codec) -> None:
+        self.id = name
+        self.state = state
+        self._codec = codec
+        self._pending: list[AppendedEvent] = []
+
+    @property
+    def version(self) -> int:
+        """The number of the last event."""
+        return self.state.events
+
+    def give(self, command: AnyCommand) -> Entry:
+        """Judge a command and change the state by it.
+
+        Raises:
+            Refusal: the command is refused; nothing has changed.
+
+        """
+        before = self.version
+        entry = play(self.state, command)
+        for version, (topic, state) in enumerate(self._codec.rows(entry), before + 1):
+            self._pending.append(AppendedEvent(self.id, version, topic, state))
+        return entry
+
+    def collect_events(self) -> Sequence[AppendedEvent]:
+        """What is to be saved, once."""
+        pending, self._pending = self._pending, []
+        return pending
+
+    def snapshot(self) -> MatchSnapshot:
+        """The state as it is now, for a later rebuild."""
+        return MatchSnapshot(self.id, self.version, self.state)
+
+
+class MatchMapper(Mapper[str]):
+    """Appended events and snapshots to stored rows, and snapshots back."""
+
+    def to_stored_event(self, domain_event: Any) -> StoredEvent:
+        """The stored row of an appended event or a snapshot."""
+        if isinstance(domain_event, MatchSnapshot):
+            topic, state = SNAPSHOT_TOPIC, msgspec.json.encode(domain_event.state)
+        else:
+            topic, state = domain_event.topic, domain_event.state
+        return StoredEvent(domain_event.originator_id, domain_event.originator_version, topic, state)
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        """The snapshot that a stored row holds, null if it is of another version.
+
+        Raises:
+            CorruptRecordError: the row cannot be read.
+
+        """
+        if stored_event.topic != SNAPSHOT_TOPIC:
+            return None
+        try:
+            state = _decode_state(stored_event.state)
+        except msgspec.MsgspecError as error:
+            message = f"the snapshot {stored_event.originator_version} of {stored_event.originator_id}: {error}"
+            raise CorruptRecordError(message) from error
+        return MatchSnapshot(str(stored_event.originator_id), stored_event.originator_version, state)
+
+
+_decode_state = msgspec.json.Decoder(State).decode
+
+
+class MatchEventStore(EventStore[str]):
+    """An event store that reads no more of a row than the fold needs."""
+
+    recorder: MatchRecorder
+
+    def __init__(self, mapper: MatchMapper, recorder: MatchRecorder, codec: Codec) -> None:
+        super().__init__(mapper, recorder)
+        self._codec = codec
+
+    def get(
+        self,
+        originator_id: str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Any]:
+        """The events of a match, in order, a batch at a time."""
+        if desc or limit is not None:
+            message = "a match's events are read in order, to their end"
+            raise NotImplementedError(message)
+        batches = self.recorder.select_rows(originator_id, gt or 0, lte)
+        return chain.from_iterable(map(self._codec.events, batches))
+
+
+def projector(name: str, codec: Codec) -> Any:
+    """The function that rebuilds the match of this name, for the library's repository."""
+
+    def project(match: Match | None, events: Iterable[MatchSnapshot | AnyEvent | None]) -> Match | None:
+        state = match.state if match else State()
+        rest = iter(events)
+        first = next(rest, None)
+        if isinstance(first, MatchSnapshot):
+            state = first.state
+        elif first is not None:
+            rest = chain((first,), rest)
+        fold(rest, state)  # type: ignore[arg-type]  # a snapshot comes first, or not at all
+        if match is None and state.entries:
+            match = Match(name, state, codec)
+        return match
+
+    return project

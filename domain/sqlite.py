@@ -1,0 +1,91 @@
+"""The store on SQLite: the library's tables, read and written in batches, with an index of the commands' ids.
+
+`stored_events` is the record. `command_ids` says at which row of it a command with a `meta.id` begins; it is written in
+the same transaction, so that no id can have two effects.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+
+from domain.codec import Row
+
+BATCH = 5_000
+"""How many rows are read at a time."""
+
+
+class MatchRecorder(SQLiteApplicationRecorder):
+    """The library's recorder, with the rows of a match without their wrapping, and with commands' ids."""
+
+    def construct_create_table_statements(self) -> list[str]:
+        """The library's table and ours."""
+        return [
+            *super().construct_create_table_statements(),
+            (
+                "CREATE TABLE IF NOT EXISTS command_ids (originator_id TEXT, command_id TEXT, "
+                "originator_version INTEGER, PRIMARY KEY (originator_id, command_id)) WITHOUT ROWID"
+            ),
+        ]
+
+    def _insert_events(
+        self,
+        c: SQLiteCursor,
+        stored_events: Sequence[StoredEvent],
+        *,
+        command_ids: Sequence[tuple[str, str, int]] = (),
+        **_: Any,
+    ) -> None:
+        c.executemany(
+            self.insert_events_statement,
+            [(event.originator_id, event.originator_version, event.topic, event.state) for event in stored_events],
+        )
+        if command_ids:
+            c.executemany("INSERT INTO command_ids VALUES (?, ?, ?)", command_ids)
+
+    def select_rows(self, match: str, gt: int = 0, lte: int | None = None) -> Iterator[list[Row]]:
+        """The rows of a match with a version above `gt`, up to `lte`, in order and in batches."""
+        statement = (
+            "SELECT originator_version, topic, state FROM stored_events WHERE originator_id=? "
+            "AND originator_version>? AND originator_version<=? ORDER BY originator_version LIMIT ?"
+        )
+        while True:
+            with self.datastore.transaction(commit=False) as c:
+                c.execute(statement, (match, gt, 2**63 - 1 if lte is None else lte, BATCH))
+                found = c.fetchall()
+            if found:
+                yield [(topic, state) for _, topic, state in found]
+            if len(found) < BATCH:
+                return
+            gt = found[-1][0]
+
+    def version_of_command(self, match: str, command_id: str) -> int | None:
+        """The version of the first event of the command with this id; null if there is none."""
+        with self.datastore.transaction(commit=False) as c:
+            c.execute(
+                "SELECT originator_version FROM command_ids WHERE originator_id=? AND command_id=?", (match, command_id)
+            )
+            found = c.fetchone()
+        return found[0] if found else None
+
+    def has_match(self, match: str) -> bool:
+        """Whether there is a match of this name."""
+        with self.datastore.transaction(commit=False) as c:
+            c.execute("SELECT 1 FROM stored_events WHERE originator_id=? LIMIT 1", (match,))
+            return c.fetchone() is not None
+
+
+def is_store(path: Path) -> bool:
+    """Whether this file is a store; it is only looked at.
+
+    Raises:
+        sqlite3.Error: it is no SQLite file, or cannot be read.
+
+    """
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        found = connection.execute("SELECT count(*) FROM sqlite_master WHERE name='stored_events'").fetchone()
+    return bool(found[0])
