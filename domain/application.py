@@ -71,15 +71,15 @@ class Matches(Application[str]):
             Refusal: the command is refused, its name being taken among the reasons; nothing is appended.
 
         """
-        command = _well_formed(command)
-        if not isinstance(command, StartMatch):
+        start = _well_formed(command)
+        if not isinstance(start, StartMatch):
             raise bad_input("/type", "the first command of a match is its start_match")
-        if command.match is not UNSET:
-            return self._decided(command.match, command, new=True)
+        if start.match is not UNSET:
+            return self._decided(start.match, start, new=True)
         for number in count(2):
             name = unnamed if number == 2 else f"{unnamed[: 63 - len(str(number - 1))]}-{number - 1}"  # noqa: PLR2004
             try:
-                return self._decided(name, msgspec.structs.replace(command, match=name), new=True)
+                return self._decided(name, msgspec.structs.replace(start, match=name), new=True)
             except Refusal as refusal:
                 if refusal.path not in {"/match", "/meta/id"}:  # else the name is another match's
                     raise

@@ -150,7 +150,7 @@ def _any_soul(draw: st.DrawFn, state: State) -> int:
 
 
 def _free_soul(draw: st.DrawFn, state: State) -> int:
-    return _any_soul(draw, state) if not state.aether or one_in(draw, 12) else pick(draw, state.aether)
+    return _any_soul(draw, state) if not state.aether or one_in(draw, 8) else pick(draw, state.aether)
 
 
 def _rank(draw: st.DrawFn) -> int | None:
@@ -166,7 +166,7 @@ def _payment_number(draw: st.DrawFn, state: State) -> int:
 def souls_to_pay(draw: st.DrawFn, state: State, player: str, amount: int) -> tuple[int, ...]:
     """The Souls of a payment: right, in another order, short, with one too many, with one twice, or any at all."""
     quoted = quoted_payments(state, player, amount, 8).payments if amount > 0 else ()
-    how = pick(draw, ("right", "right", "right", "right", "shuffled", "short", "more", "twice", "any"))
+    how = pick(draw, ("right", "right", "right", "right", "right", "shuffled", "short", "more", "twice", "others", "any"))
     if not quoted or how == "any":
         return tuple([_any_soul(draw, state) for _ in range(draw(st.integers(0, 4)))])
     right = pick(draw, quoted).souls
@@ -176,6 +176,9 @@ def souls_to_pay(draw: st.DrawFn, state: State, player: str, amount: int) -> tup
         return right[1:]
     if how == "more":
         return (*right, _any_soul(draw, state))
+    if how == "others":
+        theirs = [soul for soul, card in state.holders.items() if state.battlefield[card].controller != player]
+        return (*right[1:], *theirs[:1])
     return (*right, right[0]) if how == "twice" else right
 
 
@@ -432,7 +435,6 @@ BUILDERS: dict[str, Builder] = {
 }
 """How a command of each type is made."""
 
-_OFTEN = ("release", "enter", "pay", "reap", "destroy")
 _SELDOM = ("concede", "end_match", "start_match")
 _USUAL = tuple([kind for kind in BUILDERS if kind not in _SELDOM])
 
@@ -453,13 +455,28 @@ def _kind(draw: st.DrawFn, state: State) -> str:
         return "ruling"
     if one_in(draw, 40):
         return pick(draw, _SELDOM)
-    if state.rift and one_in(draw, 3):
-        return pick(draw, ("summon", "summon", "close_rift"))
-    if state.turn and state.turn.event is None and not state.rift and one_in(draw, 5):
-        return "open_rift"
-    if state.payments and one_in(draw, 6):
-        return pick(draw, ("resolve", "fizzle", "fizzle"))
-    return pick(draw, (*_OFTEN, *_USUAL))
+    return pick(draw, _USUAL if one_in(draw, 5) else _sensible(state))
+
+
+def _sensible(state: State) -> list[str]:
+    """The types of which some command may well be accepted now, the likeliest more than once."""
+    kinds = ["enter", "begin_turn", "change_life", "ruling", "release"]
+    if len(state.battlefield) < 5:
+        kinds += ["enter", "enter"]
+    if len(state.aether) < 6:
+        kinds += ["release"]
+    if state.battlefield:
+        kinds += ["destroy", "destroy", "leave", "change_control", "set_rank", "seal", "unseal", "set_soulless"]
+        kinds += ["reap", "reap", "reap"] if state.aether else []
+    if state.aether or state.holders:
+        kinds += ["pay"] * 6
+    if state.payments:
+        kinds += ["resolve", "fizzle", "fizzle", "fizzle"]
+    if state.rift:
+        kinds += ["summon"] * 4 + ["close_rift"] * 2
+    elif state.turn and state.turn.event is None:
+        kinds += ["open_rift"] * 5 + ["take_event"]
+    return kinds
 
 
 # ------------------------------------------------------------------------------------------------ what a command does

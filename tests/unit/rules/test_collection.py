@@ -69,7 +69,7 @@ def test_C3_rank_is_held_within_0_and_3_only_at_the_end(rank: int, deltas: list[
     table.then(of("creature_destroyed"), of("soul_collected", rank=collected))
 
 
-@pytest.mark.parametrize("order", permutations([("blessing", 4), ("curse", -3), ("drought", -2)]))
+@pytest.mark.parametrize("order", list(permutations([("blessing", 4), ("curse", -3), ("drought", -2)])))
 def test_C3_order_of_modifiers_does_not_matter(order: list[tuple[str, int]]) -> None:
     """Rank 2, Sealed, +4, -3 and -2 give 2 + 1 + 4 - 3 - 2 = 2 in every order."""
     table = Table(enter("x", rank=2), of("seal", card="x"))
@@ -239,7 +239,7 @@ def test_C12_all_leave_first_then_each_gives_up_its_souls() -> None:
     table.holds(aether=[soul(1, 0), soul(2, 1), soul(3, 2), soul(4, 3), soul(5, 2), soul(6, 1)], battlefield={})
 
 
-@pytest.mark.parametrize("order", permutations("xyo"))
+@pytest.mark.parametrize("order", list(permutations("xyo")))
 def test_C12_order_of_entry_decides_nothing(order: tuple[str, ...]) -> None:
     """In whatever order the cards came, the command's order decides what they give."""
     cards: dict[str, Json] = {"x": {"rank": 1}, "y": {"rank": 2}, "o": {"kind": "other"}}

@@ -1,0 +1,5 @@
+"""`python -m soulrift`."""
+
+from soulrift.cli import run
+
+run()

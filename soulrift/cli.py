@@ -1,0 +1,185 @@
+"""The command line. Errors go to standard error, data to standard output.
+
+Exit status: 0 for success, 1 for refusals, unknown matches and failed checks, 2 for usage errors.
+"""
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+import click
+from eventsourcing.persistence import PersistenceError
+
+from domain.application import EntryNotFoundError, MatchNotFoundError
+from domain.codec import CorruptRecordError
+from domain.rules.refusal import Refusal
+from soulrift import store
+from soulrift.terminal import Output, complain, told, use_utf8
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _db(command: _Command) -> _Command:
+    return click.option(
+        "--db",
+        metavar="FILE",
+        envvar="SOULRIFT_DB",
+        default=store.DEFAULT,
+        show_default=True,
+        show_envvar=True,
+        help="The store.",
+    )(command)
+
+
+def _format(command: _Command) -> _Command:
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="For people, or for programs.",
+    )(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="soulrift")
+def main() -> None:
+    r"""Soulrift: matches of the Souls game as a record that explains every point of damage by rule.
+
+    \b
+    Example:
+      soulrift play examples/long-duel.jsonl
+      soulrift show long-duel
+    """
+
+
+@main.command()
+@click.argument("script", type=click.File("rb"))
+@_db
+@_format
+@click.option("--keep-going", is_flag=True, help="Report each refusal and go on; the exit status is 1 all the same.")
+def play(script: BinaryIO, db: str, form: str, keep_going: bool) -> None:  # noqa: FBT001 - click passes by name
+    r"""Play a match script (one JSON command a line; - for standard input) into the store.
+
+    Stops at the first refusal, with its line number; every line before it is kept.
+
+    \b
+    Example:
+      soulrift play examples/long-duel.jsonl --db games.db
+    """
+    from soulrift import playing
+
+    with store.open_to_write(db) as matches:
+        steps = playing.play(matches, script, script.name, keep_going=keep_going)
+        clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name)
+    if not clean:
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("match")
+@click.option("--at", type=int, metavar="N", help="After entry N instead of now; 1 is the first.")
+@_db
+@_format
+def show(match: str, at: int | None, db: str, form: str) -> None:
+    r"""Show the state of a match.
+
+    \b
+    Example:
+      soulrift show long-duel --at 40
+    """
+    from soulrift.board import board
+
+    with store.open_to_read(db) as matches:
+        state = matches.state(match, at)
+    output = Output()
+    if form == "json":
+        output.data(state.view())
+        return
+    for line in board(state):
+        output.line(line)
+
+
+@main.command()
+@click.argument("match")
+@_db
+@_format
+def events(match: str, db: str, form: str) -> None:
+    r"""List what happened in a match: one line an entry as text, one line an event as JSON.
+
+    \b
+    Example:
+      soulrift events long-duel
+    """
+    from soulrift.notation import Notation
+
+    output, notation = Output(), Notation()
+    with store.open_to_read(db) as matches:
+        for entry in matches.entries(match):
+            if form == "text":
+                output.line(notation.line(entry))
+                continue
+            for event in entry.event_jsons:
+                sys.stdout.write(event.decode() + "\n")
+
+
+@main.command()
+@click.argument("match")
+@click.option("--player", required=True, help="Who would pay.")
+@click.option("--amount", required=True, type=int, metavar="N", help="The cost: Soulrift N.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many to list.")
+@_db
+@_format
+def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) -> None:
+    r"""List what a player may pay a cost with now, best first: least Soulburn, then the fewest reaped Souls.
+
+    \b
+    Example:
+      soulrift quote long-duel --player ada --amount 3
+    """
+    from domain.rules.quote import quote as quoted
+    from soulrift.quoting import as_data, lines
+
+    with store.open_to_read(db) as matches:
+        state = matches.state(match)
+    found = quoted(state, player, amount, limit)
+    output = Output()
+    if form == "json":
+        output.data(as_data(state, player, amount, found))
+        return
+    for line in lines(state, player, amount, found):
+        output.line(line)
+
+
+def run() -> NoReturn:
+    """The entry point: every error becomes one line and an exit status; no traceback reaches a user."""
+    use_utf8()
+    try:
+        status = main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except click.Abort:
+        complain("interrupted")
+        status = 130
+    except EntryNotFoundError as error:
+        complain(f"error: {error}")
+        status = 2
+    except Refusal as refusal:
+        complain(told(refusal))
+        status = 1
+    except (MatchNotFoundError, CorruptRecordError, PersistenceError, sqlite3.Error, TimeoutError, OSError) as error:
+        status = _failed(error)
+    sys.exit(status)
+
+
+def _failed(error: Exception) -> int:
+    if isinstance(error, BrokenPipeError):
+        sys.stderr.close()  # nobody reads on; say nothing
+        return 1
+    complain(f"error: {error}")
+    return 1

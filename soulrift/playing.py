@@ -1,0 +1,93 @@
+"""`soulrift play`: a match script into the store, and what came of it."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from domain.application import Answer, Matches
+from domain.rules.refusal import Refusal, bad_input
+from soulrift.board import Whereabouts, board
+from soulrift.notation import Notation
+from soulrift.script import commands, name_from
+from soulrift.terminal import Output, complain, told
+
+Step = tuple[int, Answer | Refusal]
+"""The number of a line, and what it led to."""
+
+
+def play(matches: Matches, script: BinaryIO, path: str, *, keep_going: bool) -> Iterator[Step]:
+    """Give the commands of a script to its match, one by one, as the steps are asked for.
+
+    It ends after the first refusal, unless told to `keep_going`; after that of the first command in any case.
+    """
+    match = None
+    number = 0
+    for number, line in commands(script):
+        try:
+            answer = matches.start(line, name_from(path)) if match is None else matches.give(match, line)
+        except Refusal as refusal:
+            yield number, refusal
+            if match is None or not keep_going:
+                return
+        else:
+            match = answer.match
+            yield number, answer
+    if match is None:
+        yield number + 1, bad_input("", "the script holds no command; its first one is a start_match")
+
+
+def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
+    """Tell the steps as they are made, then how the match stands; whether nothing was refused."""
+    output, notation = Output(), Notation()
+    clean, match = True, None
+    for number, outcome in steps:
+        if isinstance(outcome, Refusal):
+            clean = False
+            complain(f"{path}:{number}: {told(outcome)}")
+        elif not outcome.repeated:
+            output.line(notation.line(outcome.entry))
+        elif match is None:  # a match that had begun before this call
+            for entry in matches.entries(outcome.match):
+                notation.names.learn(entry)
+        match = match or (outcome.match if isinstance(outcome, Answer) else None)
+    if match is not None:
+        _tell_end(matches, match, output)
+    return clean
+
+
+def _tell_end(matches: Matches, match: str, output: Output) -> None:
+    """How the match stands, and where each of its Souls went."""
+    output.line()
+    for line in board(matches.state(match)):
+        output.line(line)
+    whereabouts = Whereabouts()
+    for entry in matches.entries(match):
+        whereabouts.take(entry)
+    for line in whereabouts.lines():
+        output.line(line)
+
+
+def as_json(matches: Matches, steps: Iterator[Step]) -> bool:
+    """Print the one object that says what came of the steps; whether nothing was refused."""
+    events: list[msgspec.Raw] = []
+    refusals = []
+    match = None
+    for number, outcome in steps:
+        if isinstance(outcome, Refusal):
+            refusals.append({"line": number, **outcome.view()})
+            continue
+        match = outcome.match
+        if not outcome.repeated:
+            events.extend(map(msgspec.Raw, outcome.entry.event_jsons))
+    state = matches.state(match).view() if match is not None else None
+    Output().data(
+        {
+            "match": match,
+            "entries": state["entries"] if state else 0,
+            "events": events,
+            "refusals": refusals,
+            "state": state,
+        }
+    )
+    return not refusals

@@ -1,0 +1,64 @@
+"""`soulrift quote`: the payments of a cost, for people and for programs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.text import Text
+
+from domain.rules.quote import Quote
+from domain.rules.state import State
+from soulrift.board import table
+from soulrift.notation import Names, soul
+
+
+def _rank_and_card(state: State, number: int) -> tuple[int, str | None]:
+    if number in state.aether:
+        return state.aether[number].rank, None
+    card = state.battlefield[state.holders[number]]
+    return next(held.rank for held in card.souls if held.soul == number), card.card
+
+
+def as_data(state: State, player: str, amount: int, found: Quote) -> dict[str, Any]:
+    """The quote as JSON: each payment with its Souls as in `cost_paid`, `power`, `excess`, `damage` and `reaped`."""
+    payments = []
+    for payment in found.payments:
+        souls = [(number, *_rank_and_card(state, number)) for number in payment.souls]
+        payments.append(
+            {
+                "souls": [{"soul": number, "power": rank + 1, "card": card} for number, rank, card in souls],
+                "power": payment.power,
+                "excess": payment.excess,
+                "damage": payment.damage,
+                "reaped": payment.reaped,
+            }
+        )
+    return {
+        "match": state.match,
+        "player": player,
+        "amount": amount,
+        "available": found.available,
+        "payments": payments,
+        "more": found.more,
+    }
+
+
+def lines(state: State, player: str, amount: int, found: Quote) -> Iterator[Text]:
+    """The quote as lines of text."""
+    names = Names.of(state)
+    who = names.player(player)
+    if not found.payments:
+        yield Text(f"{who} cannot pay Soulrift {amount}: the Souls open to {who} have power {found.available} (P-6)")
+        return
+    yield Text(f"{who} has Souls of power {found.available} to pay Soulrift {amount}, best first:", style="bold")
+    life = state.players[player].life
+    rows = []
+    for place, payment in enumerate(found.payments, 1):
+        told = []
+        for number in payment.souls:
+            rank, card = _rank_and_card(state, number)
+            told.append(f"{soul(number, rank)} ({names.card(card) if card else 'Aether'})")
+        burn = f"{payment.damage}, leaves {life - payment.damage}" if payment.excess else "-"
+        rows.append((str(place), ", ".join(told), str(payment.power), str(payment.excess or "-"), burn))
+    yield from table(rows, ("", "Souls", "power", "over", "life it burns (B-2)"))
+    if found.more:
+        yield Text("  … and more, with --limit", style="dim")
