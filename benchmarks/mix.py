@@ -1,7 +1,7 @@
 """A table of random players: legal commands of every common kind, from a seed, without end.
 
-The game's own part (cards that come and go, combat, effects) is random; what the rules leave to a player is chosen at
-random from `options`. Nothing is tried and refused.
+The game's own part (cards that come and go, combat, effects) is random, in about the proportions of the long duel among
+the examples; what the rules leave to a player is chosen at random from `options`. Nothing is tried and refused.
 """
 
 from collections.abc import Callable
@@ -18,6 +18,9 @@ BOARD = 10
 """How many cards lie on the battlefield before some are swept away."""
 
 
+CROWD = 8
+"""How many Souls are in the Aether before a great work takes many of them."""
+
 LOW_LIFE = 20
 """Below this a player is healed, so that the match goes on."""
 
@@ -29,19 +32,19 @@ class Table:
         self.random = Random(seed).random
         self.dealt = 0
         self._kinds: list[Callable[[State], c.AnyCommand | None]] = (
-            [self._enter] * 20
-            + [self._destroy] * 15
-            + [self._player] * 16
-            + [self._pay] * 18
-            + [self._close_payment] * 13
-            + [self._turn] * 9
-            + [self._reap] * 6
-            + [self._life] * 5
-            + [self._release] * 4
-            + [self._seal] * 4
-            + [self._control] * 3
-            + [self._leave] * 3
-            + [self._rank] * 2
+            [self._enter] * 19
+            + [self._turn] * 17
+            + [self._player] * 20
+            + [self._life] * 14
+            + [self._destroy] * 10
+            + [self._pay] * 8
+            + [self._close_payment] * 8
+            + [self._reap] * 4
+            + [self._release]
+            + [self._seal]
+            + [self._control]
+            + [self._leave]
+            + [self._rank]
         )
 
     @staticmethod
@@ -91,22 +94,26 @@ class Table:
             self.dealt += 1
             rank = open_now.summon[int(lot * len(open_now.summon))]
             return c.Summon(player=player, card=f"c{self.dealt}", rank=rank, name="Rift Walker")
-        if open_now.rifts and lot < 0.8:
-            rift = open_now.rifts[int(lot / 0.8 * len(open_now.rifts))]
+        if open_now.rifts and lot < 0.4:
+            rift = open_now.rifts[int(lot / 0.4 * len(open_now.rifts))]
             return c.OpenRift(player=player, rank=rift.rank, souls=rift.payments[0].souls)
         return c.TakeEvent(player=player, event="omen") if open_now.take_event else None
 
     def _pay(self, state: State) -> c.AnyCommand | None:
         player = "p1" if self.random() < 0.5 else "p2"
-        amount = 1 + int(self.random() * 3) + len(state.aether) // 4
+        great = len(state.aether) > CROWD  # now and then a great work clears a crowded Aether
+        amount = CROWD if great else 1 + int(self.random() * 3)
         payments = quoted_payments(state, player, amount, 20).payments
         if not payments:
             return None
-        return c.Pay(player=player, amount=amount, souls=payments[0].souls, effect="drain")
+        souls = payments[0].souls
+        if great:
+            return c.Pay(player=player, amount=amount, souls=souls, cost="great work")
+        return c.Pay(player=player, amount=amount, souls=souls, effect="drain")
 
     def _close_payment(self, state: State) -> c.AnyCommand | None:
         for payment in state.payments:
-            return c.Resolve(payment=payment) if self.random() < 0.8 else c.Fizzle(payment=payment)
+            return c.Resolve(payment=payment) if self.random() < 0.85 else c.Fizzle(payment=payment)
         return None
 
     def _turn(self, state: State) -> c.AnyCommand | None:

@@ -1,22 +1,23 @@
 """Between the match and its stored bytes: stable names, versions, upcasters.
 
-One stored row an event: its topic is the event's type and the version of its shape ("soul_collected.v1"), its state a
-JSON object with the event's canonical JSON under `event`. The first row of an entry holds `command`, `line_sha256` and
-`state_hash` as well. What is stored is never encoded again: a shape of an older version is upcast for the fold only.
+One stored row an event: its topic is the event's type and the version of its shape ("soul_collected.v1"), its state the
+event's canonical JSON. The first row of an entry holds one more key before the others, `@entry`, with the entry's
+`command`, `line_sha256` and `state_hash`. What is stored is never encoded again: a shape of an older version is
+upcast for the fold only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from domain.entry import Entry
 from domain.rules.commands import tag_of
 from domain.rules.events import AnyEvent
 
-Row = tuple[str, bytes]
-"""The topic and the state of a stored event."""
+Row = tuple[str, bytes, int]
+"""The topic, the state and the version of a stored event."""
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """From the JSON object of an event in one version to that of the next."""
@@ -26,15 +27,18 @@ class CorruptRecordError(Exception):
     """Stored bytes that cannot be what this program or an older one wrote."""
 
 
-class _Event(Struct, frozen=True, gc=False):
-    event: AnyEvent
+class _EntryHead(Struct, frozen=True, gc=False):
+    command: msgspec.Raw
+    line_sha256: str
+    state_hash: str
 
 
-class _Whole(Struct, frozen=True, gc=False):
-    event: msgspec.Raw
-    command: msgspec.Raw = msgspec.Raw()
-    line_sha256: str | None = None
-    state_hash: str | None = None
+class _FirstRow(Struct, frozen=True, gc=False):
+    head: msgspec.Raw = field(name="@entry")
+
+
+_HEAD = b'{"@entry":'
+_raw_head = msgspec.json.Decoder(_FirstRow).decode
 
 
 class Codec:
@@ -48,32 +52,28 @@ class Codec:
     def __init__(
         self, versions: Mapping[str, int] | None = None, upcasters: Mapping[tuple[str, int], Upcaster] | None = None
     ) -> None:
-        self._versions = {tag_of(kind.__name__): 1 for kind in get_args(AnyEvent)} | dict(versions or {})
+        self._kinds: dict[str, type[AnyEvent]] = {tag_of(kind.__name__): kind for kind in get_args(AnyEvent)}
+        self._versions = dict.fromkeys(self._kinds, 1) | dict(versions or {})
         self._upcasters = dict(upcasters or {})
         wanted = {(kind, old) for kind, newest in self._versions.items() for old in range(1, newest)}
         if wanted != self._upcasters.keys():
             missing, idle = sorted(wanted - self._upcasters.keys()), sorted(self._upcasters.keys() - wanted)
             message = f"the upcaster chain is broken: no upcaster from {missing}, upcasters of no use from {idle}"
             raise ValueError(message)
-        self._topics = {kind: f"{kind}.v{newest}" for kind, newest in self._versions.items()}
-        self._current = frozenset(self._topics.values())
-        self._decode = msgspec.json.Decoder(_Event).decode
-        self._decode_many = msgspec.json.Decoder(list[_Event]).decode
-        self._decode_whole = msgspec.json.Decoder(_Whole).decode
+        self._topics = {kind: f"{tag}.v{self._versions[tag]}" for tag, kind in self._kinds.items()}
+        self._decoders = {topic: msgspec.json.Decoder(kind).decode for kind, topic in self._topics.items()}
 
     def rows(self, entry: Entry) -> list[Row]:
         """The rows of an entry, in order."""
-        states = [b'{"event":%b}' % event for event in entry.event_jsons]
-        states[0] = b'{"command":%b,"event":%b,"line_sha256":"%b","state_hash":"%b"}' % (
+        states = list(entry.event_jsons)
+        states[0] = b'{"@entry":{"command":%b,"line_sha256":"%b","state_hash":"%b"},%b' % (
             entry.command_json,
-            entry.event_jsons[0],
             entry.line_hash.encode(),
             entry.state_hash.encode(),
+            states[0][1:],
         )
         topics = self._topics
-        return [
-            (topics[tag_of(type(event).__name__)], state) for event, state in zip(entry.events, states, strict=True)
-        ]
+        return [(topics[type(event)], state, event.n) for event, state in zip(entry.events, states, strict=True)]
 
     def events(self, rows: Sequence[Row]) -> list[AnyEvent]:
         """The events of these rows.
@@ -82,12 +82,11 @@ class Codec:
             CorruptRecordError: a row is not what was written, or of a version that this program does not know.
 
         """
-        if self._current.issuperset([topic for topic, _ in rows]):
-            try:
-                return [row.event for row in self._decode_many(b"[%b]" % b",".join([state for _, state in rows]))]
-            except msgspec.MsgspecError:
-                pass  # one by one, to say which
-        return [self._event(topic, state) for topic, state in rows]
+        decoders = self._decoders
+        try:
+            return [decoders[topic](state) for topic, state, _ in rows]
+        except (KeyError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
+            return [self._event(topic, state) for topic, state, _ in rows]
 
     def _event(self, topic: str, state: bytes) -> AnyEvent:
         kind, _, version = topic.rpartition(".v")
@@ -100,12 +99,11 @@ class Codec:
             raise CorruptRecordError(message)
         try:
             if int(version) == newest:
-                return self._decode(state).event
-            shape = msgspec.json.decode(state)["event"]
+                return self._decoders[topic](state)
+            shape = msgspec.json.decode(state)
             for old in range(int(version), newest):
                 shape = self._upcasters[kind, old](shape)
-            event: AnyEvent = msgspec.convert(shape, AnyEvent)
-            return event  # noqa: TRY300 - the type is said once, here
+            return msgspec.convert(shape, self._kinds[kind])
         except (msgspec.MsgspecError, KeyError, TypeError) as error:
             message = f"a row of the topic {topic} cannot be read: {error}"
             raise CorruptRecordError(message) from error
@@ -117,24 +115,37 @@ class Codec:
             CorruptRecordError: as `events`; or an entry without its first row.
 
         """
-        head: _Whole | None = None
+        head: _EntryHead | None = None
         events: list[AnyEvent] = []
         jsons: list[bytes] = []
-        for topic, state in rows:
+        for topic, state, version in rows:
             event = self._event(topic, state)
-            whole = self._decode_whole(state)
-            if bytes(whole.command):
+            if state.startswith(_HEAD):
                 if head is not None:
-                    yield _stored(head, events, jsons)
-                head, events, jsons = whole, [], []
+                    yield _entry(head, events, jsons)
+                head, json = _split(state, version)
+                events, jsons = [], []
+            elif head is None or event.entry != events[0].entry:
+                message = f"row {version} belongs to an entry whose first row is missing"
+                raise CorruptRecordError(message)
+            else:
+                json = state
             events.append(event)
-            jsons.append(bytes(whole.event))
+            jsons.append(json)
         if head is not None:
-            yield _stored(head, events, jsons)
+            yield _entry(head, events, jsons)
 
 
-def _stored(head: _Whole, events: list[AnyEvent], jsons: list[bytes]) -> Entry:
-    if head.state_hash is None or head.line_sha256 is None or events[0].entry != events[-1].entry:
-        message = f"entry {events[0].entry} is not whole: its first row is missing or has lost a field"
-        raise CorruptRecordError(message)
+def _split(state: bytes, version: int) -> tuple[_EntryHead, bytes]:
+    """The head of an entry and the JSON of its first event, from its first row."""
+    try:
+        raw = _raw_head(state).head
+        head = msgspec.json.decode(raw, type=_EntryHead)
+    except msgspec.MsgspecError as error:
+        message = f"the head of the entry in row {version} cannot be read: {error}"
+        raise CorruptRecordError(message) from error
+    return head, b"{" + state[len(_HEAD) + len(bytes(raw)) + 1 :]
+
+
+def _entry(head: _EntryHead, events: list[AnyEvent], jsons: list[bytes]) -> Entry:
     return Entry(events[0].entry, tuple(events), bytes(head.command), tuple(jsons), head.state_hash, head.line_sha256)

@@ -62,9 +62,8 @@ class Match:
             Refusal: the command is refused; nothing has changed.
 
         """
-        before = self.version
         entry = play(self.state, command)
-        for version, (topic, state) in enumerate(self._codec.rows(entry), before + 1):
+        for topic, state, version in self._codec.rows(entry):
             self._pending.append(AppendedEvent(self.id, version, topic, state))
         return entry
 

@@ -15,7 +15,7 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 
 from domain.codec import Row
 
-BATCH = 5_000
+BATCH = 1_000
 """How many rows are read at a time."""
 
 
@@ -50,18 +50,19 @@ class MatchRecorder(SQLiteApplicationRecorder):
     def select_rows(self, match: str, gt: int = 0, lte: int | None = None) -> Iterator[list[Row]]:
         """The rows of a match with a version above `gt`, up to `lte`, in order and in batches."""
         statement = (
-            "SELECT originator_version, topic, state FROM stored_events WHERE originator_id=? "
+            "SELECT topic, state, originator_version FROM stored_events WHERE originator_id=? "
             "AND originator_version>? AND originator_version<=? ORDER BY originator_version LIMIT ?"
         )
         while True:
             with self.datastore.transaction(commit=False) as c:
+                c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
                 c.execute(statement, (match, gt, 2**63 - 1 if lte is None else lte, BATCH))
                 found = c.fetchall()
             if found:
-                yield [(topic, state) for _, topic, state in found]
+                yield found
             if len(found) < BATCH:
                 return
-            gt = found[-1][0]
+            gt = found[-1][-1]
 
     def version_of_command(self, match: str, command_id: str) -> int | None:
         """The version of the first event of the command with this id; null if there is none."""

@@ -7,8 +7,10 @@ from domain.rules import events as e
 from domain.rules.lookups import (
     creature,
     defeated,
-    not_on_battlefield,
+    no_card,
+    no_player,
     on_battlefield,
+    on_battlefield_already,
     seat,
     souls_at_hand,
 )
@@ -19,8 +21,11 @@ MAX_RANK = 3
 
 
 def enter(state: State, command: c.Enter) -> tuple[e.AnyEvent, ...]:
-    not_on_battlefield(state, command.card)
-    controller = seat(state, command.controller, "controller")
+    if command.card in state.battlefield:
+        raise on_battlefield_already(command.card)
+    controller = state.players.get(command.controller)
+    if controller is None:
+        raise no_player(state, command.controller, "controller")
     owner = command.controller if command.owner is UNSET else seat(state, command.owner, "owner").player
     if controller.defeated:
         raise defeated(controller)
@@ -97,8 +102,11 @@ def change_control(state: State, command: c.ChangeControl) -> tuple[e.AnyEvent, 
 def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
     """C-12: all leave together, each judged as it was; then, in the command's order, each gives up its Souls."""
     cards = []
-    for index, name in enumerate(command.cards):
-        cards.append(on_battlefield(state, name, "cards", index))
+    for name in command.cards:
+        card = state.battlefield.get(name)
+        if card is None:
+            raise no_card(name, "cards", command.cards.index(name))
+        cards.append(card)
     modifiers = command.modifiers or ()
     for index, modifier in enumerate(modifiers):
         creature(state, modifier.card, "modifiers", index, "card")

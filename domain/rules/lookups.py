@@ -10,17 +10,24 @@ def seat(state: State, name: str, *path: str | int) -> Player:
     """The player of this name, defeated or not; `path` leads to the field, unless it is `player`."""
     player = state.players.get(name)
     if player is None:
-        at = pointer(*path or ("player",))
-        raise bad_input(at, f"there is no player {quoted(name)} in this match, only {listed(state.players)}")
+        raise no_player(state, name, *path or ("player",))
     return player
 
 
-def able(state: State, name: str, *path: str | int) -> Player:
+def able(state: State, name: str, field: str = "player") -> Player:
     """The player of this name, who must not be defeated (L-5)."""
-    player = seat(state, name, *path)
+    player = state.players.get(name)
+    if player is None:
+        raise no_player(state, name, field)
     if player.defeated:
         raise defeated(player)
     return player
+
+
+def no_player(state: State, name: str, *path: str | int) -> Refusal:
+    """The refusal of a player who is not in the match."""
+    there = listed(state.players)
+    return bad_input(pointer(*path), f"there is no player {quoted(name)} in this match, only {there}")
 
 
 def defeated(player: Player) -> Refusal:
@@ -32,22 +39,28 @@ def on_battlefield(state: State, name: str, *path: str | int) -> Card:
     """The card of this name on the battlefield; `path` leads to the field, unless it is `card`."""
     card = state.battlefield.get(name)
     if card is None:
-        raise bad_input(pointer(*path or ("card",)), f"there is no card {quoted(name)} on the battlefield")
+        raise no_card(name, *path or ("card",))
     return card
+
+
+def no_card(name: str, *path: str | int) -> Refusal:
+    """The refusal of a card that is not on the battlefield."""
+    return bad_input(pointer(*path), f"there is no card {quoted(name)} on the battlefield")
 
 
 def creature(state: State, name: str, *path: str | int) -> Card:
     """The creature of this name on the battlefield; `path` leads to the field, unless it is `card`."""
-    card = on_battlefield(state, name, *path)
+    card = state.battlefield.get(name)
+    if card is None:
+        raise no_card(name, *path or ("card",))
     if card.kind != "creature":
         raise bad_input(pointer(*path or ("card",)), f"{name} is no creature")
     return card
 
 
-def not_on_battlefield(state: State, name: str) -> None:
-    """Refuse the name of a card that is on the battlefield already."""
-    if name in state.battlefield:
-        raise bad_input("/card", f"a card named {quoted(name)} is on the battlefield already; choose another name")
+def on_battlefield_already(name: str) -> Refusal:
+    """The refusal of a new card under a name that is on the battlefield already."""
+    return bad_input("/card", f"a card named {quoted(name)} is on the battlefield already; choose another name")
 
 
 def numbered_payment(state: State, payment: int, *path: str | int) -> None:

@@ -7,7 +7,7 @@ from domain.rules import events as e
 from domain.rules.ending import burn_out
 from domain.rules.lookups import defeated, listed, numbered_payment, seat, souls_at_hand
 from domain.rules.refusal import Refusal
-from domain.rules.state import State
+from domain.rules.state import OpenPayment, State
 
 
 def pay(state: State, command: c.Pay) -> tuple[e.AnyEvent, ...]:
@@ -152,24 +152,25 @@ def least_power(powers: list[int], amount: int) -> int:
 
 
 def resolve(state: State, command: c.Resolve) -> tuple[e.AnyEvent, ...]:
-    numbered_payment(state, command.payment)
-    payment = state.payments.get(command.payment)
-    if payment is None:
-        raise _not_open(command.payment, "resolve")
+    payment = _open_payment(state, command.payment, "resolve")
     return (e.EffectResolved(state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player),)
 
 
-def _not_open(payment: int, verb: str) -> Refusal:
-    return Refusal("E-1", f"payment {payment} is not open: there is no effect of it that could {verb}", payment=payment)
+def _open_payment(state: State, number: int, verb: str) -> OpenPayment:
+    """E-1: only an open payment's effect can resolve or fizzle."""
+    payment = state.payments.get(number)
+    if payment is None:
+        numbered_payment(state, number)
+        raise Refusal(
+            "E-1", f"payment {number} is not open: there is no effect of it that could {verb}", payment=number
+        )
+    return payment
 
 
 def fizzle(state: State, command: c.Fizzle) -> tuple[e.AnyEvent, ...]:
     if command.payment is UNSET:
         return (_unpaid_fizzle(state, str(command.effect), command.reason),)
-    numbered_payment(state, command.payment)
-    payment = state.payments.get(command.payment)
-    if payment is None:
-        raise _not_open(command.payment, "fizzle")
+    payment = _open_payment(state, command.payment, "fizzle")
     events: list[e.AnyEvent] = [
         e.EffectFizzled(
             state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player, command.reason

@@ -5,7 +5,7 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import Because, defeat, end
-from domain.rules.lookups import able, seat
+from domain.rules.lookups import able, no_player
 from domain.rules.refusal import Refusal, bad_input, pointer
 from domain.rules.ruleset import RULES_VERSION, Ruleset
 from domain.rules.state import Rift, State
@@ -51,14 +51,15 @@ def whose_turn(state: State) -> str:
 
 
 def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
-    for index, change in enumerate(command.changes):
-        life = seat(state, change.player, "changes", index, "player").life + change.delta
-        life_in_range(life, "changes", index, "delta")
     events: list[e.AnyEvent] = []
     fallen: dict[str, Because] = {}
-    for change in command.changes:
-        player = state.players[change.player]
+    for index, change in enumerate(command.changes):
+        player = state.players.get(change.player)
+        if player is None:
+            raise no_player(state, change.player, "changes", index, "player")
         life = player.life + change.delta
+        if not -c.MAX_INTEGER <= life <= c.MAX_INTEGER:
+            raise life_out_of_range("changes", index, "delta")
         if life <= 0 and not player.defeated:
             fallen[change.player] = "life"
         events.append(
@@ -71,10 +72,9 @@ def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
     return tuple(events)
 
 
-def life_in_range(life: int, *path: str | int) -> None:
+def life_out_of_range(*path: str | int) -> Refusal:
     """Life is never clipped (L-2), but it stays a number that every reader keeps exact."""
-    if abs(life) > c.MAX_INTEGER:
-        raise bad_input(pointer(*path), f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
+    return bad_input(pointer(*path), f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
 
 
 def concede(state: State, command: c.Concede) -> tuple[e.AnyEvent, ...]:

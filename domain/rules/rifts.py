@@ -6,7 +6,7 @@ from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.cards import MAX_RANK
 from domain.rules.ending import burn, burn_out, defeat
-from domain.rules.lookups import able, defeated, not_on_battlefield, seat, souls_at_hand
+from domain.rules.lookups import able, defeated, on_battlefield_already, seat, souls_at_hand
 from domain.rules.payments import judge_payment
 from domain.rules.players import event_unused, open_rift_of, whose_turn
 from domain.rules.refusal import Refusal
@@ -52,7 +52,8 @@ def _may_open(state: State, player: str, rank: int) -> None:
 
 def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
     player = seat(state, command.player)
-    not_on_battlefield(state, command.card)
+    if command.card in state.battlefield:
+        raise on_battlefield_already(command.card)
     owner = command.player if command.owner is UNSET else seat(state, command.owner, "owner").player
     if player.defeated:
         raise defeated(player)

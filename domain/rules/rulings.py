@@ -14,7 +14,7 @@ from domain.rules.cards import MAX_RANK
 from domain.rules.corrections import correct, kind_of, rank_of
 from domain.rules.ending import Because, defeat, end, fall
 from domain.rules.lookups import missing_soul, numbered_payment, on_battlefield, seat
-from domain.rules.players import life_in_range
+from domain.rules.players import life_out_of_range
 from domain.rules.refusal import Refusal, bad_input, pointer
 from domain.rules.state import State
 
@@ -92,7 +92,8 @@ def _life(state: State, change: c.LifeChange, path: Path) -> None:
     player = seat(state, change.player, *path, "player")
     if change.delta == 0:
         raise _no_change((*path, "delta"), f"{change.player} has {player.life} life")
-    life_in_range(player.life + change.delta, *path, "delta")
+    if abs(player.life + change.delta) > c.MAX_INTEGER:
+        raise life_out_of_range(*path, "delta")
 
 
 def _soul(state: State, move: c.SoulMove, path: Path) -> None:

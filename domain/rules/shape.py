@@ -268,12 +268,16 @@ def _what(value: object) -> str:
 # ------------------------------------------------------------- the command as a whole
 
 
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:)(\d\d)(?:\.\d+)?(?:[Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
+
+
 def _rfc3339(at: str) -> None:
-    try:
-        moment = msgspec.convert(at, datetime)
-    except msgspec.ValidationError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+    found = _RFC3339.fullmatch(at)
+    try:  # the calendar knows which days there are; a leap second is one that it does not know
+        known = found is not None and datetime.fromisoformat(found[1] + found[2].replace("60", "59"))
+    except ValueError:
+        known = False
+    if not known:
         raise bad_input("/meta/at", f"must be an RFC 3339 time with its offset, not {quoted(at)}")
 
 

@@ -112,4 +112,4 @@ def test_B5_nothing_else_burns() -> None:
     """A match in which everything is paid exactly, resolved and used up has no Soulburn."""
     table = Table(turn(), *releases(0, 1), pay("a", 1, 1), resolve(1), open_rift("a", 2, 2), summon("a", "x", 2))
     table.given(close_rift("a"), of("fizzle", effect="a free one"), turn("b"))
-    assert not any("soulburn" in line for line in table.history)
+    assert not any("soulburn_taken" in line for line in table.history)

@@ -1,11 +1,11 @@
 """Random matches: commands of every kind, good and bad, from a seed; what is refused is passed over."""
 
+import json
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-from domain.rules import Refusal, State, decide, fold
-from domain.rules.shape import command_of
+from domain.rules import Refusal, State, decide, decode_command, fold
 from tests.kit import Json, of
 from tests.unit.rules import moves
 
@@ -30,7 +30,7 @@ def walk(seed: int, length: int = 150) -> Iterator[State]:
     asked = [of("start_match", match="walk", players=seats, ruleset=_RULESETS[seed % len(_RULESETS)])]
     while asked:
         try:
-            events = decide(state, command_of(asked.pop()))
+            events = decide(state, decode_command(json.dumps(asked.pop())))
         except Refusal:
             events = ()
         if events:

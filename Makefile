@@ -1,0 +1,63 @@
+# Everything starts here; `make` alone prints what there is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check wheel-test bench clean
+
+help: ## Print this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+run: $(VENV)/.run ## Play the shipped matches into a fresh store and tell what happened
+	@mkdir -p build && rm -f build/examples.db*
+	@for script in examples/*.jsonl; do \
+		echo; echo "=== $$script"; \
+		$(BIN)/soulrift play $$script --db build/examples.db || exit 1; \
+	done
+	@echo; echo "The store is build/examples.db; try: $(BIN)/soulrift show long-duel --at 40 --db build/examples.db"
+
+test: $(VENV)/.dev ## Run all tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev ## Lint, format, types, import rules and the documentation's own tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/unit/test_docs.py tests/e2e/test_readme.py
+
+wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it, in an empty environment and folder
+	rm -rf build/wheel && mkdir -p build/wheel/tree
+	$(PIP) wheel . --no-deps -w build/wheel
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install build/wheel/*.whl --group test
+	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
+	cd build/wheel/tree && ../venv/bin/python -m pytest
+
+bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table goes to build/bench.json too
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove the environment and everything built
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Soulrift needs Python 3.11 or later; say which: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --upgrade 'pip>=25.1'
+	$(PIP) install -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(PIP) install --group dev
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install --group bench
+	touch $@

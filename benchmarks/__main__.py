@@ -1,0 +1,248 @@
+"""`make bench`: commands, folds, rebuilds and hashes against their peers and bounds."""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import rlcard
+from eventsourcing.persistence import StoredEvent
+from rlcard.agents import RandomAgent
+
+from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
+from benchmarks.mix import Table, recorded
+from benchmarks.stock import StockMatches
+from domain.application import SNAPSHOT_INTERVAL, Matches, sqlite_settings
+from domain.codec import Codec
+from domain.entry import play
+from domain.match import Match
+from domain.rules import AnyCommand, AnyEvent, State, canonical_form, decide, fold, state_hash
+
+COMMANDS = 50_000
+SIZES = (100, 1_000, 10_000, 100_000)
+WINDOW = 200
+"""Commands measured at each size of a match."""
+
+_commands = recorded(COMMANDS)
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def _events_of(commands: list[AnyCommand]) -> list[AnyEvent]:
+    state, events = State(), []
+    for command in commands:
+        made = decide(state, command)
+        fold(made, state)
+        events.extend(made)
+    return events
+
+
+def _decide_and_evolve() -> int:
+    state = State()
+    for command in _commands:
+        fold(decide(state, command), state)
+    return len(_commands)
+
+
+def _whole_entries() -> int:
+    state = State()
+    for command in _commands:
+        play(state, command)
+    return len(_commands)
+
+
+def _random_player() -> int:
+    table, state, count = Table(2), State(), 20_000
+    fold(decide(state, Table.start()), state)
+    for _ in range(count):
+        fold(decide(state, table.choose(state)), state)
+    return count
+
+
+def _uno() -> Callable[[], int]:
+    env = rlcard.make("uno", config={"seed": 1})
+    env.set_agents([RandomAgent(num_actions=env.num_actions) for _ in range(env.num_players)])
+
+    def games() -> int:
+        before = env.timestep
+        for _ in range(100):
+            env.run(is_training=False)
+        return int(env.timestep - before)
+
+    return games
+
+
+def commands_in_memory() -> list[Row]:
+    """`decide` + `evolve`, and a random legal player, against rlcard's uno; the whole entry against the former."""
+    uno = _uno()
+    ours, peer, ratio = paired(_decide_and_evolve, uno)
+    rows = [Row("decide + evolve, recorded mix : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 20)]
+    ours, peer, ratio = paired(_random_player, uno)
+    rows.append(Row("random legal player : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 4))
+    ours, peer, ratio = paired(_whole_entries, _decide_and_evolve)
+    rows.append(Row("whole entry, line and hashes : 40,000/s", rate(ours), "40,000/s", 1 / ours / 40_000, ">=", 1))
+    rows.append(
+        Row("  the same : decide + evolve alone (for information)", micro(ours), micro(peer), 1 / ratio, "<=", 99)
+    )
+    return rows
+
+
+def folds() -> list[Row]:
+    """The fold over decoded events, and decode + fold from bytes, against msgspec decoding the same bytes alone."""
+    events = _events_of(_commands)
+    lines = [_encode(event) for event in events]
+    decode = msgspec.json.Decoder(AnyEvent).decode
+    codec, state = Codec(), State()
+    rows = [row for command in _commands for row in codec.rows(play(state, command))]
+
+    def fold_only() -> int:
+        fold(events)
+        return len(events)
+
+    def decode_only() -> int:
+        for line in lines:
+            decode(line)
+        return len(lines)
+
+    def decode_and_fold() -> int:
+        fold(codec.events(rows))
+        return len(rows)
+
+    ours, peer, ratio = paired(fold_only, decode_only)
+    found = [Row("fold over decoded events : msgspec decoding alone", rate(ours), rate(peer), 1 / ratio, "<=", 2)]
+    ours, peer, ratio = paired(decode_and_fold, decode_only)
+    return [
+        *found,
+        Row("decode + fold from bytes : msgspec decoding alone", rate(ours), rate(peer), 1 / ratio, "<=", 3),
+    ]
+
+
+def hashes() -> list[Row]:
+    """The state hash, by the size of the canonical form, over states along the mix."""
+    state, samples = State(), []
+    for index, command in enumerate(_commands[:5_000]):
+        fold(decide(state, command), state)
+        if index % 50 == 49:
+            samples.append(state.copy())
+    kilobytes = sum(len(canonical_form(sample)) for sample in samples) / 1_000
+
+    def hash_all() -> int:
+        for _ in range(20):
+            for sample in samples:
+                state_hash(sample)
+        return 20
+
+    each = median(seconds_each(hash_all) for _ in range(7)) / kilobytes
+    size = kilobytes / len(samples)
+    return [
+        Row(f"state hash, a kB of canonical form ({size:.1f} kB) : 7 µs", micro(each), "7.00 µs", each / 7e-6, "<=", 1)
+    ]
+
+
+def _fill(matches: Matches, name: str, commands: list[AnyCommand]) -> None:
+    """Append commands to a new match without waiting for the disk at each."""
+    match = Match(name, State(), Codec())
+    commands = [msgspec.structs.replace(commands[0], match=name), *commands[1:]]
+    for command in commands:
+        before = match.version
+        match.give(command)
+        if match.version // SNAPSHOT_INTERVAL > before // SNAPSHOT_INTERVAL and matches.snapshots:
+            matches.snapshots.put([match.snapshot()])
+    matches.recorder.insert_events(
+        [StoredEvent(e.originator_id, e.originator_version, e.topic, e.state) for e in match.collect_events()]
+    )
+
+
+def rebuilds() -> list[Row]:
+    """A match rebuilt from SQLite against the library's declarative aggregate, both from their events."""
+    commands = _commands[:5_000]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = {"IS_SNAPSHOTTING_ENABLED": "n", "AGGREGATE_CACHE_MAXSIZE": ""}
+        stock = StockMatches(
+            {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(Path(folder) / "stock.db")}
+        )
+        with Matches(sqlite_settings(str(Path(folder) / "ours.db")) | plain) as matches, stock:
+            _fill(matches, "mix", commands)
+            events = _events_of(commands)
+            aggregate = stock.record(events)
+
+            def ours() -> int:
+                matches.state("mix")
+                return len(events)
+
+            def peer() -> int:
+                stock.repository.get(aggregate)
+                return len(events)
+
+            each, other, ratio = paired(ours, peer)
+    return [Row("rebuild from SQLite : the library's declarative aggregate", rate(each), rate(other), ratio, ">=", 12)]
+
+
+def lengths() -> list[Row]:
+    """Costs at 100 to 100,000 entries in one match: to be flat."""
+    commands = recorded(SIZES[-1] + 10 * WINDOW)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "lengths.db")
+        with Matches(sqlite_settings(path)) as matches:
+            for size in SIZES:
+                _fill(matches, f"m{size}", commands[:size])
+        rebuilt = _rebuild_costs(path)
+        opened = _opening_costs(path)
+        given = _give_costs(path, commands)
+    rows = [_flat("command given and stored, 100 to 100,000 entries: worst : best", given)]
+    rows.append(_flat("event rebuilt, 1,000 to 100,000 entries: worst : best", rebuilt))
+    ratio = opened[SIZES[-1]] / opened[1_000]
+    what = "opening a match of 100,000 entries : of 1,000, with snapshots"
+    rows.append(Row(what, micro(opened[SIZES[-1]]), micro(opened[1_000]), ratio, "<=", 1.5))
+    return rows
+
+
+def _flat(what: str, costs: dict[int, float]) -> Row:
+    worst, best = max(costs.values()), min(costs.values())
+    return Row(what, micro(worst), micro(best), worst / best, "<=", 1.5)
+
+
+def _rebuild_costs(path: str) -> dict[int, float]:
+    """Seconds an event, from the events alone. (At 100 entries the opening itself outweighs the events.)"""
+    plain = {"IS_SNAPSHOTTING_ENABLED": "n", "AGGREGATE_CACHE_MAXSIZE": ""}
+    with Matches(sqlite_settings(path) | plain) as matches:
+
+        def rebuild(size: int) -> float:
+            times = max(1, 10_000 // size)
+            return seconds_each(lambda: sum(matches.state(f"m{size}").events for _ in range(times)))
+
+        rounds = [{size: rebuild(size) for size in SIZES[1:]} for _ in range(3)]
+    return {size: median(costs[size] for costs in rounds) for size in SIZES[1:]}
+
+
+def _opening_costs(path: str) -> dict[int, float]:
+    with Matches(sqlite_settings(path) | {"AGGREGATE_CACHE_MAXSIZE": ""}) as matches:
+
+        def opening(size: int) -> float:
+            return seconds_each(lambda: len([matches.state(f"m{size}") for _ in range(20)]))
+
+        rounds = [{size: opening(size) for size in SIZES} for _ in range(7)]
+    return {size: median(costs[size] for costs in rounds) for size in SIZES}
+
+
+def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
+    costs: dict[int, list[float]] = {size: [] for size in SIZES}
+    with Matches(sqlite_settings(path)) as matches:
+        starts = range(0, 6 * WINDOW, WINDOW)
+        for first, last in pairwise(starts):
+            for size in SIZES:
+
+                def window(size: int = size, first: int = first, last: int = last) -> int:
+                    for command in commands[size + first : size + last]:
+                        matches.give(f"m{size}", command)
+                    return last - first
+
+                costs[size].append(seconds_each(window))
+    return {size: median(found[1:]) for size, found in costs.items()}
+
+
+if __name__ == "__main__":
+    met = report([commands_in_memory, folds, hashes, rebuilds, lengths], Path("build/bench.json"))
+    sys.exit(0 if met else 1)
