@@ -7,6 +7,7 @@ command is decided again on what that writer left.
 from collections.abc import Iterator, Mapping
 from itertools import count
 from threading import RLock
+from typing import cast
 
 import msgspec
 from eventsourcing.application import AggregateNotFoundError, Application
@@ -16,7 +17,7 @@ from msgspec import UNSET, Struct
 
 from domain.codec import Codec
 from domain.entry import Entry, content
-from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, projector
+from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
 from domain.rules.commands import AnyCommand, Command, StartMatch
 from domain.rules.evolve import evolve
 from domain.rules.refusal import Refusal, bad_input, quoted
@@ -191,8 +192,7 @@ class Matches(Application[str]):
         state = State()
         if self.snapshots:  # entries have one event or more: a snapshot at event `at` is not past entry `at`
             for snapshot in self.snapshots.get(match, lte=at, desc=True, limit=1):
-                if isinstance(snapshot, MatchSnapshot):
-                    state = snapshot.state
+                state = cast("MatchSnapshot", snapshot).state
         for rows in self.recorder.select_rows(match, state.events):
             for event in self._codec.events(rows):
                 if event.entry > at:
@@ -232,6 +232,10 @@ class Matches(Application[str]):
     def construct_event_store(self) -> EventStore[str]:
         """An event store of our rows."""
         return MatchEventStore(self.construct_mapper(), self.recorder, self._codec)
+
+    def construct_snapshot_store(self) -> EventStore[str]:
+        """A store of our snapshots."""
+        return SnapshotStore(self.construct_mapper(), self.factory.aggregate_recorder(purpose="snapshots"))
 
 
 def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:

@@ -89,7 +89,7 @@ class MatchMapper(Mapper[str]):
         return StoredEvent(domain_event.originator_id, domain_event.originator_version, topic, state)
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        """The snapshot that a stored row holds, null if it is of another version.
+        """The snapshot that a stored row holds, null if it is one of another version.
 
         Raises:
             CorruptRecordError: the row cannot be read.
@@ -134,10 +134,18 @@ class MatchEventStore(EventStore[str]):
         return chain.from_iterable(map(self._codec.events, batches))
 
 
+class SnapshotStore(EventStore[str]):
+    """A store of snapshots that passes over those of another version."""
+
+    def get(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """The snapshots asked for, those of this version among them."""
+        return (snapshot for snapshot in super().get(*args, **kwargs) if snapshot is not None)
+
+
 def projector(name: str, codec: Codec) -> Any:
     """The function that rebuilds the match of this name, for the library's repository."""
 
-    def project(match: Match | None, events: Iterable[MatchSnapshot | AnyEvent | None]) -> Match | None:
+    def project(match: Match | None, events: Iterable[MatchSnapshot | AnyEvent]) -> Match | None:
         state = match.state if match else State()
         rest = iter(events)
         first = next(rest, None)
