@@ -3,6 +3,7 @@
 Exit status: 0 for success, 1 for refusals, unknown matches and failed checks, 2 for usage errors.
 """
 
+import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -18,6 +19,15 @@ from soulrift import store
 from soulrift.terminal import Output, complain, told, use_utf8
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Utf8(click.ParamType):
+    """A name, in UTF-8 whatever the locale makes of arguments."""
+
+    name = "text"
+
+    def convert(self, value: str, *_: object) -> str:
+        return os.fsencode(value).decode("utf-8", "backslashreplace")
 
 
 def _db(command: _Command) -> _Command:
@@ -43,31 +53,35 @@ def _format(command: _Command) -> _Command:
     )(command)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_EXAMPLE = {
+    command: f"\b\nExample:\n  soulrift {example}"
+    for command, example in {
+        "main": "play examples/long-duel.jsonl",
+        "play": "play examples/long-duel.jsonl --db games.db",
+        "show": "show long-duel --at 40",
+        "events": "events long-duel",
+        "quote": "quote long-duel --player ilse --amount 3",
+    }.items()
+}
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLE["main"]
+)
 @click.version_option(package_name="soulrift")
 def main() -> None:
-    r"""Soulrift: matches of the Souls game as a record that explains every point of damage by rule.
-
-    \b
-    Example:
-      soulrift play examples/long-duel.jsonl
-      soulrift show long-duel
-    """
+    """Soulrift: matches of the Souls game as a record that explains every point of damage by rule."""
 
 
-@main.command()
+@main.command(epilog=_EXAMPLE["play"])
 @click.argument("script", type=click.File("rb"))
 @_db
 @_format
 @click.option("--keep-going", is_flag=True, help="Report each refusal and go on; the exit status is 1 all the same.")
 def play(script: BinaryIO, db: str, form: str, keep_going: bool) -> None:  # noqa: FBT001 - click passes by name
-    r"""Play a match script (one JSON command a line; - for standard input) into the store.
+    """Play a match script (one JSON command a line; - for standard input) into the store.
 
     Stops at the first refusal, with its line number; every line before it is kept.
-
-    \b
-    Example:
-      soulrift play examples/long-duel.jsonl --db games.db
     """
     from soulrift import playing
 
@@ -78,18 +92,13 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool) -> None:  # noq
         sys.exit(1)
 
 
-@main.command()
-@click.argument("match")
+@main.command(epilog=_EXAMPLE["show"])
+@click.argument("match", type=_Utf8())
 @click.option("--at", type=int, metavar="N", help="After entry N instead of now; 1 is the first.")
 @_db
 @_format
 def show(match: str, at: int | None, db: str, form: str) -> None:
-    r"""Show the state of a match.
-
-    \b
-    Example:
-      soulrift show long-duel --at 40
-    """
+    """Show the state of a match."""
     from soulrift.board import board
 
     with store.open_to_read(db) as matches:
@@ -102,17 +111,12 @@ def show(match: str, at: int | None, db: str, form: str) -> None:
         output.line(line)
 
 
-@main.command()
-@click.argument("match")
+@main.command(epilog=_EXAMPLE["events"])
+@click.argument("match", type=_Utf8())
 @_db
 @_format
 def events(match: str, db: str, form: str) -> None:
-    r"""List what happened in a match: one line an entry as text, one line an event as JSON.
-
-    \b
-    Example:
-      soulrift events long-duel
-    """
+    """List what happened in a match: one line an entry as text, one line an event as JSON."""
     from soulrift.notation import Notation
 
     output, notation = Output(), Notation()
@@ -125,20 +129,15 @@ def events(match: str, db: str, form: str) -> None:
                 sys.stdout.write(event.decode() + "\n")
 
 
-@main.command()
-@click.argument("match")
-@click.option("--player", required=True, help="Who would pay.")
+@main.command(epilog=_EXAMPLE["quote"])
+@click.argument("match", type=_Utf8())
+@click.option("--player", type=_Utf8(), required=True, help="Who would pay.")
 @click.option("--amount", required=True, type=int, metavar="N", help="The cost: Soulrift N.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many to list.")
 @_db
 @_format
 def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) -> None:
-    r"""List what a player may pay a cost with now, best first: least Soulburn, then the fewest reaped Souls.
-
-    \b
-    Example:
-      soulrift quote long-duel --player ada --amount 3
-    """
+    """List what a player may pay a cost with now, best first: least Soulburn, then the fewest reaped Souls."""
     from domain.rules.quote import quote as quoted
     from soulrift.quoting import as_data, lines
 
@@ -157,7 +156,7 @@ def run() -> NoReturn:
     """The entry point: every error becomes one line and an exit status; no traceback reaches a user."""
     use_utf8()
     try:
-        status = main(standalone_mode=False)
+        status = main(prog_name="soulrift", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.ClickException as error:

@@ -118,13 +118,13 @@ class Notation:
 
 
 def _who(entry: Entry) -> str | None:
-    """Whose entry this is: the player who acts, pays, or reported it."""
-    for event in entry.events:
-        for field in ("player", "by", "controller"):
-            found: str | None = getattr(event, field, None)
-            if found:
-                return None if isinstance(event, e.LifeChanged) else found
-    return None
+    """Who does what an entry tells, where it says so."""
+    event = entry.events[0]
+    if isinstance(event, e.LifeChanged):
+        return None
+    if isinstance(event, e.CardEntered | e.CreatureSummoned):
+        return event.controller
+    return getattr(event, "player", None) or getattr(event, "by", None)
 
 
 def _list(words: Iterable[str]) -> str:

@@ -166,7 +166,9 @@ def _payment_number(draw: st.DrawFn, state: State) -> int:
 def souls_to_pay(draw: st.DrawFn, state: State, player: str, amount: int) -> tuple[int, ...]:
     """The Souls of a payment: right, in another order, short, with one too many, with one twice, or any at all."""
     quoted = quoted_payments(state, player, amount, 8).payments if amount > 0 else ()
-    how = pick(draw, ("right", "right", "right", "right", "right", "shuffled", "short", "more", "twice", "others", "any"))
+    how = pick(
+        draw, ("right", "right", "right", "right", "right", "shuffled", "short", "more", "twice", "others", "any")
+    )
     if not quoted or how == "any":
         return tuple([_any_soul(draw, state) for _ in range(draw(st.integers(0, 4)))])
     right = pick(draw, quoted).souls

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "matches.jsonl"
 SEEDS = ("0", "1", "2", "3", "random")
 
-PLAY = '''
+PLAY = """
 import json, sys
 from hashlib import sha256
 import msgspec
@@ -37,7 +37,7 @@ for script in scripts:
         for player in state.players:
             digest.update(msgspec.json.encode(options(state, player, 3)))
 print(hash("soul"), len(scripts), events, digest.hexdigest())
-'''
+"""
 """Plays every golden script and prints the seed's own hash of a word, how much was played, and one digest over it all."""
 
 

@@ -99,6 +99,8 @@ def every_field() -> Iterator[tuple[Json, str, str]]:
 
 
 EVERY_FIELD = [pytest.param(*field, id=f"{field[0]['type']}{field[1]}") for field in every_field()]
+EVERY_NAMED_FIELD = [field for field in EVERY_FIELD if not str(field.values[1])[-1].isdigit()]
+"""Those that are no items of a list."""
 TYPES = pytest.mark.parametrize("kind", FULL)
 
 
@@ -142,14 +144,11 @@ def test_null_is_accepted_where_it_is_the_default(command: Json, path: str, told
         assert (keys[-1] in holder(read, keys)) is ("!" in told)
 
 
-@pytest.mark.parametrize(("command", "path", "told"), EVERY_FIELD)
+@pytest.mark.parametrize(("command", "path", "told"), EVERY_NAMED_FIELD)
 def test_missing_field_is_refused_where_it_is_missing(command: Json, path: str, told: str) -> None:
     """What has no default must be there."""
     without, keys = deepcopy(command), path[1:].split("/")
-    at = holder(without, keys)
-    if isinstance(at, list):
-        pytest.skip("an item of a list")
-    at.pop(keys[-1], None)
+    holder(without, keys).pop(keys[-1], None)
     if "!" in told:
         assert refused(json.dumps(without)) == path
     elif told not in {"number", "bool", "object"} and path not in {"/effect", "/payment"}:
