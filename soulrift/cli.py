@@ -21,7 +21,7 @@ from soulrift.terminal import Output, complain, told, use_utf8
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Utf8(click.ParamType):
+class _Utf8(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
     """A name, in UTF-8 whatever the locale makes of arguments."""
 
     name = "text"

@@ -47,24 +47,23 @@ def power(souls: tuple[Soul, ...]) -> int:
     return sum(soul[1] for soul in souls)
 
 
-def allowed(souls: tuple[Soul, ...], open_souls: list[Soul], amount: int, overpay: str) -> bool:
-    """Whether a payment with these Souls is by the rules (P-1, P-5)."""
-    if power(souls) < amount:
-        return False
+def allowed(open_souls: list[Soul], amount: int, overpay: str) -> list[tuple[Soul, ...]]:
+    """The payments of this amount that are by the rules (P-1, P-5)."""
+    enough = [souls for souls in subsets(open_souls) if power(souls) >= amount]
     if overpay == "needed":
-        return all(power(souls) - soul[1] < amount for soul in souls)
+        return [souls for souls in enough if all(power(souls) - soul[1] < amount for soul in souls)]
     if overpay == "least":
-        return power(souls) == min(power(other) for other in subsets(open_souls) if power(other) >= amount)
-    return True
+        least = min(map(power, enough), default=0)
+        return [souls for souls in enough if power(souls) == least]
+    return enough
 
 
 def expected_quote(open_souls: list[Soul], amount: int, overpay: str) -> list[tuple[int, int, int, list[int]]]:
     """All distinct payments (of one place and rank the oldest Souls), best first: excess, reaped, count, numbers."""
     distinct: dict[frozenset[tuple[tuple[int, str | None], int]], tuple[Soul, ...]] = {}
-    for souls in subsets(open_souls):
-        if allowed(souls, open_souls, amount, overpay):
-            taken = frozenset(Counter(soul[1:] for soul in souls).items())
-            distinct[taken] = min(distinct.get(taken, souls), souls)
+    for souls in allowed(open_souls, amount, overpay):
+        taken = frozenset(Counter(soul[1:] for soul in souls).items())
+        distinct[taken] = min(distinct.get(taken, souls), souls)
     return sorted(
         (power(souls) - amount, sum(soul[2] is not None for soul in souls), len(souls), [soul[0] for soul in souls])
         for souls in distinct.values()
@@ -106,13 +105,14 @@ def test_pay_accepts_what_is_allowed_and_nothing_else(seed: int, overpay: str) -
     """Every set of Souls that the rules allow is accepted by `pay`, and every other one is refused."""
     state, open_souls = random_board(seed, 6, overpay=overpay)
     for amount in range(1, power(tuple(open_souls)) + 1):
+        good = set(allowed(open_souls, amount, overpay))
         for souls in subsets(open_souls):
             command = decode_command(dumps(pay("a", amount, *(soul[0] for soul in souls))))
             try:
                 accepted = bool(decide(state, command))
             except Refusal:
                 accepted = False
-            assert accepted is allowed(souls, open_souls, amount, overpay)
+            assert accepted is (souls in good)
 
 
 def test_quote_shows_the_least_soulburn_first() -> None:
