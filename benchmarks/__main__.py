@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def _events_of(commands: list[AnyCommand]) -> list[AnyEvent]:
-    state, events = State(), []
+    state, events = State(), list[AnyEvent]()
     for command in commands:
         made = decide(state, command)
         fold(made, state)
@@ -205,7 +205,7 @@ def _flat(what: str, costs: dict[int, float]) -> Row:
 
 
 def _rebuild_costs(path: str) -> dict[int, float]:
-    """Seconds an event, from the events alone. (At 100 entries the opening itself outweighs the events.)"""
+    """Seconds an event, from the events alone. (At 100 entries the opening itself outweighs the events.)."""
     plain = {"IS_SNAPSHOTTING_ENABLED": "n", "AGGREGATE_CACHE_MAXSIZE": ""}
     with Matches(sqlite_settings(path) | plain) as matches:
 

@@ -1,7 +1,7 @@
 """Timing in pairs, and the table of what came of it.
 
-These machines are noisy, so nothing is compared with a figure of another run: each pair is timed in turn, A B A B, and the
-ratio is the median of the rounds' ratios.
+These machines are noisy, so nothing is compared with a figure of another run: each pair is timed in turn, A B A B,
+and the ratio is the median of the rounds' ratios.
 """
 
 import gc

@@ -4,8 +4,8 @@ The game's own part (cards that come and go, combat, effects) is random, in abou
 the examples; what the rules leave to a player is chosen at random from `options`. Nothing is tried and refused.
 """
 
-from collections.abc import Callable
 from random import Random
+from typing import TYPE_CHECKING
 
 from domain.rules import commands as c
 from domain.rules.decide import decide
@@ -13,6 +13,9 @@ from domain.rules.evolve import evolve
 from domain.rules.options import options
 from domain.rules.quote import quoted_payments
 from domain.rules.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BOARD = 10
 """How many cards lie on the battlefield before some are swept away."""
@@ -31,21 +34,22 @@ class Table:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed).random
         self.dealt = 0
-        self._kinds: list[Callable[[State], c.AnyCommand | None]] = (
-            [self._enter] * 19
-            + [self._turn] * 17
-            + [self._player] * 20
-            + [self._life] * 14
-            + [self._destroy] * 10
-            + [self._pay] * 8
-            + [self._close_payment] * 8
-            + [self._reap] * 4
-            + [self._release]
-            + [self._seal]
-            + [self._control]
-            + [self._leave]
-            + [self._rank]
-        )
+        weights: dict[Callable[[State], c.AnyCommand | None], int] = {
+            self._player: 20,
+            self._enter: 19,
+            self._turn: 17,
+            self._life: 14,
+            self._destroy: 10,
+            self._pay: 8,
+            self._close_payment: 8,
+            self._reap: 4,
+            self._release: 1,
+            self._seal: 1,
+            self._control: 1,
+            self._leave: 1,
+            self._rank: 1,
+        }
+        self._kinds = [kind for kind, weight in weights.items() for _ in range(weight)]
 
     @staticmethod
     def start(match: str = "mix") -> c.StartMatch:
@@ -66,13 +70,11 @@ class Table:
             if command is not None:
                 return command
 
-    def _pick(self, of: list) -> object:  # type: ignore[type-arg]
-        return of[int(self.random() * len(of))]
+    def _card(self, state: State) -> str | None:
+        cards = list(state.battlefield)
+        return cards[int(self.random() * len(cards))] if cards else None
 
-    def _one_of(self, names: dict) -> str | None:  # type: ignore[type-arg]
-        return self._pick(list(names)) if names else None  # type: ignore[return-value]
-
-    def _enter(self, state: State) -> c.AnyCommand:
+    def _enter(self, _state: State) -> c.AnyCommand:
         self.dealt += 1
         lot = self.random()
         controller = "p1" if lot < 0.5 else "p2"
@@ -81,7 +83,7 @@ class Table:
         return c.Enter(card=f"c{self.dealt}", controller=controller, kind="other", name="Old Altar")
 
     def _destroy(self, state: State) -> c.AnyCommand | None:
-        card = self._one_of(state.battlefield)
+        card = self._card(state)
         return c.Destroy(cards=(card,), cause="battle") if card else None
 
     def _player(self, state: State) -> c.AnyCommand | None:
@@ -122,20 +124,20 @@ class Table:
         return c.BeginTurn(player="p2" if state.turn.player == "p1" else "p1")  # type: ignore[union-attr]
 
     def _reap(self, state: State) -> c.AnyCommand | None:
-        card = self._one_of(state.battlefield)
+        card = self._card(state)
         if card is None or not state.aether:
             return None
         return c.Reap(souls=(next(iter(state.aether)),), card=card, cause="harvest")
 
-    def _life(self, state: State) -> c.AnyCommand:
+    def _life(self, _state: State) -> c.AnyCommand:
         player = "p1" if self.random() < 0.5 else "p2"
         return c.ChangeLife(changes=(c.LifeChange(player=player, delta=-2),), reason="combat")
 
-    def _release(self, state: State) -> c.AnyCommand:
+    def _release(self, _state: State) -> c.AnyCommand:
         return c.Release(cause="lantern")
 
     def _creature(self, state: State) -> str | None:
-        card = self._one_of(state.battlefield)
+        card = self._card(state)
         return card if card and state.battlefield[card].kind == "creature" else None
 
     def _seal(self, state: State) -> c.AnyCommand | None:
@@ -145,13 +147,13 @@ class Table:
         return c.Unseal(card=card) if state.battlefield[card].sealed else c.Seal(card=card)
 
     def _control(self, state: State) -> c.AnyCommand | None:
-        card = self._one_of(state.battlefield)
+        card = self._card(state)
         if card is None:
             return None
         return c.ChangeControl(card=card, to="p2" if state.battlefield[card].controller == "p1" else "p1")
 
     def _leave(self, state: State) -> c.AnyCommand | None:
-        card = self._one_of(state.battlefield)
+        card = self._card(state)
         return c.Leave(card=card, to="hand") if card else None
 
     def _rank(self, state: State) -> c.AnyCommand | None:

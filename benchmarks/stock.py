@@ -121,7 +121,7 @@ class StockMatch(Aggregate):
 
     @event("RiftClosed")
     def rift_closed(self, fact: Fact) -> None:
-        self.rift = None
+        self.rift = None if fact["rift"] else self.rift
 
     @event("LifeChanged")
     def life_changed(self, fact: Fact) -> None:

@@ -156,7 +156,7 @@ def run() -> NoReturn:
     """The entry point: every error becomes one line and an exit status; no traceback reaches a user."""
     use_utf8()
     try:
-        status = main(prog_name="soulrift", standalone_mode=False)
+        status = main(prog_name="soulrift", standalone_mode=False) or 0
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.ClickException as error:

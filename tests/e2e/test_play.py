@@ -149,7 +149,7 @@ def test_second_start_match_is_out_of_place(run: Run) -> None:
     assert answer["entries"] == 3
 
 
-BAD_LINES = {
+BAD_LINES: dict[str, tuple[str | bytes, str]] = {
     "truncated": ('{"type": "release", "rank": ', ""),
     "wrong type": ('{"type": "release", "rank": "2"}', "/rank"),
     "float": ('{"type": "release", "rank": 1.0}', "/rank"),
