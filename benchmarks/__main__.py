@@ -187,7 +187,7 @@ def lengths() -> list[Row]:
         path = str(Path(folder) / "lengths.db")
         with Matches(sqlite_settings(path)) as matches:
             for size in SIZES:
-                _fill(matches, f"m{size}", commands[:size])
+                _fill(matches, f"m{size}", _cut(commands, size))
         rebuilt = _rebuild_costs(path)
         opened = _opening_costs(path)
         given = _give_costs(path, commands)
@@ -197,6 +197,16 @@ def lengths() -> list[Row]:
     what = "opening a match of 100,000 entries : of 1,000, with snapshots"
     rows.append(Row(what, micro(opened[SIZES[-1]]), micro(opened[1_000]), ratio, "<=", 1.5))
     return rows
+
+
+def _cut(commands: list[AnyCommand], size: int) -> list[AnyCommand]:
+    """At least `size` commands, as many more as it takes to have half an interval of events after the last snapshot."""
+    state = State()
+    for number, command in enumerate(commands, 1):
+        fold(decide(state, command), state)
+        if number >= size and abs(state.events % SNAPSHOT_INTERVAL - SNAPSHOT_INTERVAL // 2) <= 2:
+            return commands[:number]
+    raise AssertionError(size)
 
 
 def _flat(what: str, costs: dict[int, float]) -> Row:
@@ -235,7 +245,8 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
             for size in SIZES:
 
                 def window(size: int = size, first: int = first, last: int = last) -> int:
-                    for command in commands[size + first : size + last]:
+                    begun = matches.state(f"m{size}").entries
+                    for command in commands[begun : begun + last - first]:
                         matches.give(f"m{size}", command)
                     return last - first
 

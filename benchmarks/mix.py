@@ -11,7 +11,7 @@ from domain.rules import commands as c
 from domain.rules.decide import decide
 from domain.rules.evolve import evolve
 from domain.rules.options import options
-from domain.rules.quote import quoted_payments
+from domain.rules.quote import best_payments, open_piles
 from domain.rules.state import State
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Table:
         player = "p1" if self.random() < 0.5 else "p2"
         great = len(state.aether) > CROWD  # now and then a great work clears a crowded Aether
         amount = CROWD if great else 1 + int(self.random() * 3)
-        payments = quoted_payments(state, player, amount, 20).payments
+        payments, _ = best_payments(open_piles(state, player), state.ruleset, amount, 20)
         if not payments:
             return None
         souls = payments[0].souls

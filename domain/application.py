@@ -25,7 +25,7 @@ from domain.rules.shape import decode_command
 from domain.rules.state import State
 from domain.sqlite import MatchRecorder
 
-SNAPSHOT_INTERVAL = 1_000
+SNAPSHOT_INTERVAL = 500
 """A snapshot is taken at the first entry that passes another so many events."""
 
 CONFLICTS_BORNE = 100

@@ -4,15 +4,15 @@ The commands are well-formed but for what `checked` judges: decode their encodin
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType
 
-from domain.rules import AnyCommand, AnyEvent, CommandMeta, Refusal, Ruleset, State, decide, decode_command, fold
+from domain.rules import AnyCommand, AnyEvent, CommandMeta, Refusal, State, decide, decode_command, fold
 from domain.rules import commands as c
-from domain.rules.quote import quoted_payments
+from domain.rules.quote import best_payments, open_piles
 from domain.rules.ruleset import ChosenRuleset
 
 T = TypeVar("T")
@@ -35,16 +35,9 @@ PLAYERS = (
     "\U0001f469\u200d\U0001f467",
 )
 """Look-alikes, right-to-left, emoji, and two whose order differs by code point and by UTF-16."""
-CARDS = tuple(f"k{n}" for n in range(1, 9)) + (
-    "~0/~1",
-    "\\u0041",
-    "\u2028",
-    "\ufeff",
-    "null",
-    " ",
-    "\uffee",
-    "x" * 64,
-    "a",
+CARDS = (
+    *("k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "a"),
+    *("~0/~1", "\\u0041", "\u2028", "\ufeff", "null", " ", "\uffee", "\U0001f525", "x" * 64),
 )
 """Few enough that names come again, while the card is there and after it went."""
 EFFECTS = ("drain", "lantern", "\U0001f525", "drain 2")
@@ -145,12 +138,14 @@ def _any_soul(draw: st.DrawFn, state: State) -> int:
     there = [*state.aether, *state.holders]
     if there and not one_in(draw, 8):
         return pick(draw, there)
-    numbers = [*range(1, state.numbered.souls + 2), 0, -1, c.MAX_INTEGER]
+    numbers: list[int] = [*range(1, state.numbered.souls + 2), 0, -1, c.MAX_INTEGER]
     return pick(draw, numbers)
 
 
 def _free_soul(draw: st.DrawFn, state: State) -> int:
-    return _any_soul(draw, state) if not state.aether or one_in(draw, 8) else pick(draw, state.aether)
+    if state.holders and one_in(draw, 8):
+        return pick(draw, state.holders)
+    return _any_soul(draw, state) if not state.aether or one_in(draw, 12) else pick(draw, state.aether)
 
 
 def _rank(draw: st.DrawFn) -> int | None:
@@ -165,7 +160,7 @@ def _payment_number(draw: st.DrawFn, state: State) -> int:
 
 def souls_to_pay(draw: st.DrawFn, state: State, player: str, amount: int) -> tuple[int, ...]:
     """The Souls of a payment: right, in another order, short, with one too many, with one twice, or any at all."""
-    quoted = quoted_payments(state, player, amount, 8).payments if amount > 0 else ()
+    quoted = best_payments(open_piles(state, player), state.ruleset, amount, 8)[0] if amount > 0 else ()
     how = pick(
         draw, ("right", "right", "right", "right", "right", "shuffled", "short", "more", "twice", "others", "any")
     )
@@ -177,7 +172,8 @@ def souls_to_pay(draw: st.DrawFn, state: State, player: str, amount: int) -> tup
     if how == "short":
         return right[1:]
     if how == "more":
-        return (*right, _any_soul(draw, state))
+        spare = [soul for soul in state.aether if soul not in right]
+        return (*right, pick(draw, spare) if spare else _any_soul(draw, state))
     if how == "others":
         theirs = [soul for soul, card in state.holders.items() if state.battlefield[card].controller != player]
         return (*right[1:], *theirs[:1])
@@ -259,8 +255,8 @@ def _leave(draw: st.DrawFn, state: State) -> AnyCommand:
 
 
 def _release(draw: st.DrawFn, state: State) -> AnyCommand:
-    rank = pick(draw, (0, 1, 2, 3, UNSET, 3, 2, 1, 4, -1))
-    return c.Release(rank=rank, cause=_cause(draw), by=_maybe_player(draw, state))
+    rank = pick(draw, (0, 1, 2, 3, 3, 2, 1, 4, -1))
+    return c.Release(rank=UNSET if one_in(draw, 8) else rank, cause=_cause(draw), by=_maybe_player(draw, state))
 
 
 def _reap(draw: st.DrawFn, state: State) -> AnyCommand:
@@ -367,45 +363,84 @@ def _reopening(draw: st.DrawFn, state: State) -> list[c.Correction]:
 def correction(draw: st.DrawFn, state: State) -> c.Correction:
     """One correction, of every kind, that may or may not be possible."""
     if one_in(draw, 40):
+        two = one_in(draw, 2)
         return c.Correction(
-            payment=c.PaymentCorrection(payment=1), event=c.EventCorrection(event=None) if one_in(draw, 2) else UNSET
+            payment=c.PaymentCorrection(payment=1), event=c.EventCorrection(event=None) if two else UNSET
         )
-    kinds = ("life", "soul", "soul", "new_soul", "new_soul", "rank", "rank", "event", "payment", "rift", "defeated")
-    kind = "result" if one_in(draw, 25) else pick(draw, kinds)
-    if kind in {"soul", "new_soul", "rank"}:
-        return _correction_of_a_soul(draw, state, kind)
-    if kind == "life":
-        delta = pick(draw, (3, -1, 1, -3, 0, -40, c.MAX_INTEGER))
-        return c.Correction(life=c.LifeChange(player=_player(draw, state), delta=delta))
-    if kind == "event":
-        return c.Correction(event=c.EventCorrection(event=draw(st.none() | texts())))
-    if kind == "payment":
-        return c.Correction(payment=c.PaymentCorrection(payment=_payment_number(draw, state)))
-    if kind == "rift":
-        return c.Correction(rift=_rift_correction(draw))
-    if kind == "defeated":
-        return c.Correction(defeated=c.DefeatCorrection(player=_player(draw, state), defeated=one_in(draw, 4)))
-    ended = draw(st.booleans())
-    winner = _maybe_player(draw, state)
-    return c.Correction(result=c.ResultCorrection(status="ended" if ended else "running", winner=winner))
+    return _CORRECTIONS["result" if one_in(draw, 30) else pick(draw, _corrected(draw, state))](draw, state)
 
 
-def _rift_correction(draw: st.DrawFn) -> c.RiftCorrection:
-    if one_in(draw, 2):
-        return c.RiftCorrection(highest=draw(st.integers(-1, 4)), close=True if one_in(draw, 8) else UNSET)
-    return c.RiftCorrection(close=pick(draw, (True, True, True, True, False, UNSET)))
+def _corrected(draw: st.DrawFn, state: State) -> list[str]:
+    """The kinds of corrections that may well be possible now; sometimes all kinds."""
+    kinds = ["rift"] * 4 if state.rift else []
+    kinds += ["payment"] * 2 if state.payments else []
+    kinds += ["rank", "rank", "soul", "soul"] if state.aether or state.holders else []
+    kinds += ["event"] if state.turn else []
+    return list(_CORRECTIONS) if one_in(draw, 6) else [*kinds, "new_soul", "new_soul", "life", "defeated"]
 
 
-def _correction_of_a_soul(draw: st.DrawFn, state: State, kind: str) -> c.Correction:
+def _life_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    delta = pick(draw, (3, -1, 1, -3, 0, -40, c.MAX_INTEGER))
+    return c.Correction(life=c.LifeChange(player=_player(draw, state), delta=delta))
+
+
+def _soul_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    soul = _any_soul(draw, state)
     on_card = c.OnCard(card=_card(draw, state))
-    if kind == "soul":
-        to: str | c.OnCard = pick(draw, ("aether", on_card, "gone"))
-        return c.Correction(soul=c.SoulMove(soul=_any_soul(draw, state), to=to))  # type: ignore[arg-type]  # one of its literals
-    rank = pick(draw, (0, 1, 2, 3, 0, 1, 2, 3, 4, -1))
-    if kind == "new_soul":
-        place: str | c.OnCard = pick(draw, ("aether", on_card))
-        return c.Correction(new_soul=c.NewSoul(rank=rank, to=place))  # type: ignore[arg-type]  # one of its literals
-    return c.Correction(rank=c.RankCorrection(soul=_any_soul(draw, state), rank=rank))
+    to = draw(st.sampled_from(("aether", "gone")) | st.just(on_card))
+    return c.Correction(soul=c.SoulMove(soul=soul, to=to))  # type: ignore[arg-type]  # str: one of its two literals
+
+
+def _new_soul_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    to = c.OnCard(card=_card(draw, state)) if draw(st.booleans()) else "aether"
+    return c.Correction(new_soul=c.NewSoul(rank=_soul_rank(draw), to=to))  # type: ignore[arg-type]  # the same
+
+
+def _rank_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    return c.Correction(rank=c.RankCorrection(soul=_any_soul(draw, state), rank=_soul_rank(draw)))
+
+
+def _soul_rank(draw: st.DrawFn) -> int:
+    return pick(draw, (-1, 4)) if one_in(draw, 8) else draw(st.integers(0, 3))
+
+
+def _event_correction(draw: st.DrawFn, _: State) -> c.Correction:
+    return c.Correction(event=c.EventCorrection(event=draw(st.none() | texts())))
+
+
+def _payment_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    return c.Correction(payment=c.PaymentCorrection(payment=_payment_number(draw, state)))
+
+
+def _defeat_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    return c.Correction(defeated=c.DefeatCorrection(player=_player(draw, state), defeated=one_in(draw, 4)))
+
+
+def _result_correction(draw: st.DrawFn, state: State) -> c.Correction:
+    status: Literal["running", "ended"] = "ended" if draw(st.booleans()) else "running"
+    return c.Correction(result=c.ResultCorrection(status=status, winner=_maybe_player(draw, state)))
+
+
+def _rift_correction(draw: st.DrawFn, _: State) -> c.Correction:
+    highest, close = draw(st.integers(-1, 4)), not one_in(draw, 8)
+    both = one_in(draw, 12)
+    one = draw(st.booleans())
+    return c.Correction(
+        rift=c.RiftCorrection(highest=highest if one or both else UNSET, close=UNSET if one and not both else close)
+    )
+
+
+_CORRECTIONS: dict[str, Callable[[st.DrawFn, State], c.Correction]] = {
+    "new_soul": _new_soul_correction,
+    "soul": _soul_correction,
+    "rank": _rank_correction,
+    "life": _life_correction,
+    "event": _event_correction,
+    "payment": _payment_correction,
+    "rift": _rift_correction,
+    "defeated": _defeat_correction,
+    "result": _result_correction,
+}
 
 
 # ------------------------------------------------------------------------------------------------ any command
@@ -462,23 +497,21 @@ def _kind(draw: st.DrawFn, state: State) -> str:
 
 def _sensible(state: State) -> list[str]:
     """The types of which some command may well be accepted now, the likeliest more than once."""
-    kinds = ["enter", "begin_turn", "change_life", "ruling", "release"]
-    if len(state.battlefield) < 5:
-        kinds += ["enter", "enter"]
-    if len(state.aether) < 6:
-        kinds += ["release"]
-    if state.battlefield:
-        kinds += ["destroy", "destroy", "leave", "change_control", "set_rank", "seal", "unseal", "set_soulless"]
-        kinds += ["reap", "reap", "reap"] if state.aether else []
-    if state.aether or state.holders:
-        kinds += ["pay"] * 6
-    if state.payments:
-        kinds += ["resolve", "fizzle", "fizzle", "fizzle"]
+    kinds: list[str] = []
     if state.rift:
-        kinds += ["summon"] * 4 + ["close_rift"] * 2
+        kinds += ["summon"] * 3 + ["close_rift"] * 2
     elif state.turn and state.turn.event is None:
-        kinds += ["open_rift"] * 5 + ["take_event"]
-    return kinds
+        kinds += ["open_rift"] * 4 + ["take_event"]
+    if state.payments:
+        kinds += ["fizzle", "fizzle", "resolve"]
+    if state.aether or state.holders:
+        kinds += ["pay"] * (4 if len(state.aether) > 2 else 2)
+    if state.battlefield:
+        kinds += ["reap"] * 3 if state.aether else []
+        kinds += ["destroy", "destroy", "leave", "change_control", "set_rank", "seal", "unseal", "set_soulless"]
+    kinds += ["release"] * (4 if len(state.aether) < 8 else 1)
+    kinds += ["enter"] * (3 if len(state.battlefield) < 5 else 1)
+    return [*kinds, "ruling", "ruling", "change_life"] + ["begin_turn"] * (0 if state.rift else 2)
 
 
 # ------------------------------------------------------------------------------------------------ what a command does
@@ -517,8 +550,3 @@ def matches(draw: st.DrawFn, longest: int = 25) -> list[AnyCommand]:
             outcome(state, formed)
         command = draw(commands(state))
     return played
-
-
-def complete(ruleset: ChosenRuleset | None) -> Ruleset:
-    """The ruleset with every field."""
-    return ruleset.complete() if ruleset else Ruleset()

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from domain.rules.cards import MAX_RANK
 from domain.rules.lookups import seat
-from domain.rules.quote import LIMIT, Payment, quoted_payments
+from domain.rules.quote import LIMIT, Payment, best_payments, open_piles, power_of
 from domain.rules.state import State
 
 
@@ -66,10 +66,9 @@ _NOTHING = Options(False, (), (), False, False, ())
 
 
 def _rifts(state: State, player: str, limit: int) -> tuple[RiftOption, ...]:
+    piles = open_piles(state, player)
     found = []
-    for rank in range(1, MAX_RANK + 1):
-        quoted = quoted_payments(state, player, rank, limit)
-        if not quoted.payments:
-            break  # what cannot pay this rank cannot pay a higher one
-        found.append(RiftOption(rank, quoted.payments, quoted.more))
+    for rank in range(1, min(MAX_RANK, power_of(piles)) + 1):
+        payments, more = best_payments(piles, state.ruleset, rank, limit)
+        found.append(RiftOption(rank, payments, more))
     return tuple(found)

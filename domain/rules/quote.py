@@ -15,9 +15,11 @@ from operator import attrgetter
 
 from msgspec import Struct
 
+from domain.rules.events import Soul
 from domain.rules.lookups import defeated, seat
 from domain.rules.payments import no_cost
 from domain.rules.refusal import Refusal
+from domain.rules.ruleset import Ruleset
 from domain.rules.state import State
 
 LIMIT = 100
@@ -46,7 +48,9 @@ class Quote(Struct, frozen=True, gc=False):
     available: int
 
 
-class _Pile(Struct, frozen=True, gc=False):
+class Pile(Struct, frozen=True, gc=False):
+    """Souls of one place and power, the oldest first; `reaped`: they are on a card."""
+
     power: int
     reaped: bool
     souls: tuple[int, ...]
@@ -71,51 +75,67 @@ def quote(state: State, player: str, amount: int, limit: int = LIMIT) -> Quote:
         raise defeated(asked)
     if amount < 1:
         raise no_cost(amount)
-    return quoted_payments(state, player, amount, limit)
+    piles = open_piles(state, player)
+    available = power_of(piles)
+    payments, more = best_payments(piles, state.ruleset, amount, limit)
+    return Quote(payments, more, available)
 
 
-def quoted_payments(state: State, player: str, amount: int, limit: int = LIMIT) -> Quote:
-    """The quote of a player and an amount that are known to be good."""
-    piles = _piles(state, player)
-    available = sum([pile.power * len(pile.souls) for pile in piles])
-    if available < amount:
-        return Quote((), more=False, available=available)
-    overpay = state.ruleset.overpay
+def power_of(piles: list[Pile]) -> int:
+    """The power of all Souls on these piles together."""
+    return sum([pile.power * len(pile.souls) for pile in piles])
+
+
+def best_payments(
+    piles: list[Pile], ruleset: Ruleset, amount: int, limit: int = LIMIT
+) -> tuple[tuple[Payment, ...], bool]:
+    """The payments of an amount of 1 or more from these piles, and whether there are more than `limit`."""
+    if power_of(piles) < amount:
+        return (), False
+    overpay = ruleset.overpay
     choices = _all_choices(piles, amount, limit, beyond=overpay == "any")
     if choices is None:
-        choices = list(islice(_best_first(piles, amount, available, overpay), limit + 1))
+        choices = list(islice(_best_first(piles, amount, overpay), limit + 1))
     else:
         choices.sort()
     if overpay == "least":
         choices = [choice for choice in choices if choice[0] == choices[0][0]]
-    burn = state.ruleset.soulburn_per_power
+    burn = ruleset.soulburn_per_power
     payments = [
         Payment(excess, reaped, souls, amount + excess, excess * burn) for excess, reaped, _, souls in choices[:limit]
     ]
-    return Quote(tuple(payments), more=len(choices) > limit, available=available)
+    return tuple(payments), len(choices) > limit
 
 
-def _piles(state: State, player: str) -> list[_Pile]:
-    """All Souls open to this player (P-2), the strongest piles first."""
+def open_piles(state: State, player: str) -> list[Pile]:
+    """All Souls open to this player (P-2) on piles of one place and power, the strongest first."""
     aether = state.aether
-    shared: list[list[int]] = [[], [], [], []]
-    for soul in sorted(aether):
-        shared[aether[soul].rank].append(soul)
-    piles = [_Pile(rank + 1, False, tuple(souls)) for rank, souls in enumerate(shared) if souls]
+    piles: list[Pile] = []
+    if aether:
+        _add_piles(piles, [aether[number] for number in sorted(aether)], reaped=False)
     for card in state.battlefield.values():
         if card.souls and card.controller == player:
-            held: list[list[int]] = [[], [], [], []]
-            for reaped in card.souls:
-                held[reaped.rank].append(reaped.soul)
-            piles += [_Pile(rank + 1, True, tuple(souls)) for rank, souls in enumerate(held) if souls]
-    piles.sort(key=attrgetter("power"), reverse=True)
+            _add_piles(piles, card.souls, reaped=True)
+    piles.sort(key=_power, reverse=True)
     return piles
+
+
+_power = attrgetter("power")
+
+
+def _add_piles(piles: list[Pile], souls: list[Soul], *, reaped: bool) -> None:
+    by_rank: tuple[list[int], ...] = ([], [], [], [])
+    for soul in souls:
+        by_rank[soul.rank].append(soul.soul)
+    for rank, numbers in enumerate(by_rank):
+        if numbers:
+            piles.append(Pile(rank + 1, reaped, tuple(numbers)))
 
 
 # ------------------------------------------------------------ few: all of them
 
 
-def _all_choices(piles: list[_Pile], amount: int, limit: int, *, beyond: bool) -> list[_Choice] | None:
+def _all_choices(piles: list[Pile], amount: int, limit: int, *, beyond: bool) -> list[_Choice] | None:
     """Every distinct payment, in any order; None when there are more than `limit`.
 
     Souls are taken from the strongest pile to the weakest. Unless the ruleset lets a payment go `beyond` need, it ends
@@ -140,7 +160,8 @@ def _all_choices(piles: list[_Pile], amount: int, limit: int, *, beyond: bool) -
             if reached < amount or (beyond and index < last):
                 unfinished.append((index + 1, reached, from_cards, souls))
             else:
-                found.append((reached - amount, from_cards, len(souls), tuple(sorted(souls))))
+                ordered = souls if len(souls) < 2 else tuple(sorted(souls))  # noqa: PLR2004
+                found.append((reached - amount, from_cards, len(souls), ordered))
                 if len(found) > limit:
                     return None
     return found
@@ -149,8 +170,8 @@ def _all_choices(piles: list[_Pile], amount: int, limit: int, *, beyond: bool) -
 # ------------------------------------------------------------- many: the best of them
 
 
-def _best_first(piles: list[_Pile], amount: int, available: int, overpay: str) -> Iterator[_Choice]:
-    for excess in range(available - amount + 1):
+def _best_first(piles: list[Pile], amount: int, overpay: str) -> Iterator[_Choice]:
+    for excess in range(power_of(piles) - amount + 1):
         if overpay != "any":  # P-5: every Soul in it is stronger than the excess
             piles = [pile for pile in piles if pile.power > excess]
         shared = _ascending(piles, reaped=False)
@@ -164,7 +185,7 @@ def _best_first(piles: list[_Pile], amount: int, available: int, overpay: str) -
             return
 
 
-def _ascending(piles: list[_Pile], *, reaped: bool) -> list[int]:
+def _ascending(piles: list[Pile], *, reaped: bool) -> list[int]:
     return sorted([pile.power for pile in piles if pile.reaped is reaped for _ in pile.souls])
 
 
@@ -175,7 +196,7 @@ def _counts(powers: list[int], least: int, most: int) -> range:
     return range(bisect_left(by_strongest, least), bisect_right(by_weakest, most))
 
 
-def _oldest_first(piles: list[_Pile], power: int, shared: int, reaped: int) -> Iterator[tuple[int, ...]]:
+def _oldest_first(piles: list[Pile], power: int, shared: int, reaped: int) -> Iterator[tuple[int, ...]]:
     """Payments of just this power and these numbers of Souls, those with the oldest Souls first.
 
     Each step takes the next Soul in ascending order: the top of a pile. Piles whose top is older are passed for good.
@@ -208,7 +229,7 @@ def _oldest_first(piles: list[_Pile], power: int, shared: int, reaped: int) -> I
             path.append((left, 0, power, shared, reaped))
 
 
-def _reachable(piles: list[_Pile], tops: list[tuple[int, int, int]], power: int, shared: int, reaped: int) -> bool:
+def _reachable(piles: list[Pile], tops: list[tuple[int, int, int]], power: int, shared: int, reaped: int) -> bool:
     """Whether `shared` and `reaped` Souls of these piles can have just this power together."""
     counts = [[0] * 5, [0] * 5]
     for _, depth, index in tops:

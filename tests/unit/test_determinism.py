@@ -38,7 +38,7 @@ for script in scripts:
             digest.update(msgspec.json.encode(options(state, player, 3)))
 print(hash("soul"), len(scripts), events, digest.hexdigest())
 """
-"""Plays every golden script and prints the seed's own hash of a word, how much was played, and one digest over it all."""
+"""Plays every golden script and prints a word's hash under the seed, how much was played, and a digest of it all."""
 
 
 def play(seed: str) -> list[str]:

@@ -132,7 +132,7 @@ def test_the_examples_are_commands_of_every_type() -> None:
     for valid in VALID:
         command = decode_command(bare(valid))
         assert command.__struct_config__.tag == valid["type"]
-    kinds: tuple[type[c.Command], ...] = c.AnyCommand.__args__  # type: ignore[attr-defined]  # a union's members
+    kinds: tuple[type[c.Command], ...] = c.AnyCommand.__args__
     assert {kind.__struct_config__.tag for kind in kinds} == TYPES
 
 
@@ -167,7 +167,7 @@ def swapped(value: Any, path: tuple[str | int, ...], new: object) -> Any:
     """The value with another one in that place."""
     if not path:
         return new
-    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed: Any = dict(value) if isinstance(value, dict) else list(value)
     changed[path[0]] = swapped(value[path[0]], path[1:], new)
     return changed
 
@@ -465,7 +465,7 @@ class CountedName(str):
 
     def __eq__(self, other: object) -> bool:
         CountedName.compared += 1
-        return str.__eq__(self, other)  # type: ignore[no-any-return]  # typeshed has object
+        return str.__eq__(self, other)
 
     def __hash__(self) -> int:
         return str.__hash__(self)
@@ -488,7 +488,7 @@ LONG: dict[str, Callable[[Callable[[], Names]], AnyCommand]] = {
 
 @pytest.mark.parametrize("kind", LONG)
 def test_names_are_compared_a_bounded_number_of_times(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long list of names costs comparisons in proportion to its length, not to its square: a line of 1 MiB has 60,000.
+    """A long list of names costs comparisons in proportion to its length, not to its square: 1 MiB holds 60,000.
 
     The names that come out of JSON are exchanged for ones that count how often they are compared.
     """

@@ -9,6 +9,7 @@ from tests.unit.rules.moves import (
     destroy,
     enter,
     fizzle,
+    leave,
     lives,
     open_rift,
     pay,
@@ -28,6 +29,10 @@ def test_every_event_is_numbered_and_knows_its_entry() -> None:
         (enter("x"), 1),
         (enter("y"), 1),
         (destroy("x", "y"), 4),
+        (lives(a=1, b=2), 2),
+        (enter("z"), 1),
+        (reap("z", 1, 2), 2),
+        (leave("z"), 3),
         (open_rift("a", 1, 1), 3),
         (concede("a"), 3),
     )
@@ -35,7 +40,7 @@ def test_every_event_is_numbered_and_knows_its_entry() -> None:
         table.when(of("seal", card="nobody")).refused("input", "/card")
         table.when(command).then(*(of(said["type"], entry=entry, n=next(numbers)) for said in table.answer))
         assert len(table.answer) == events
-    table.holds(entries=7)
+    table.holds(entries=11)
 
 
 def test_payment_that_ends_the_match_with_a_rift_open() -> None:

@@ -52,6 +52,7 @@ def test_J1_ruling_is_about_an_entry_that_is_there(about: int) -> None:
     """With two entries in the match, a ruling is about the first or the second."""
     table = Table(*releases(0))
     table.when(ruling(life("a", 1), about=about)).refused("input", "/about", entries=2)
+    table.given(ruling(life("a", 1), about=2), ruling(life("a", 1), about=1))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ _PLAYERS = "abc"
 _CARDS = ("x", "y", "z", "~", "\uff5e", "\U0001f600")
 
 
-def walk(seed: int, length: int = 150) -> Iterator[State]:
+def walk(seed: int, length: int = 250) -> Iterator[State]:
     """The state after each entry of one random match; it is one state, which goes on changing."""
     random = Random(seed)
     seats = [{"player": name} for name in _PLAYERS]
@@ -51,6 +51,10 @@ def _card(random: Random, _: State) -> str:
 
 def _player(random: Random) -> str:
     return random.choice(_PLAYERS)
+
+
+def _turn_player(random: Random, state: State) -> str:
+    return state.turn.player if state.turn else _player(random)
 
 
 def _ruling(random: Random, state: State) -> Json:
@@ -84,9 +88,9 @@ _KINDS: tuple[_Choice, ...] = (
     lambda r, s: moves.resolve(r.randint(1, s.numbered.payments + 1)),
     lambda r, s: moves.fizzle(r.randint(1, s.numbered.payments + 1)),
     *(lambda r, _: moves.turn(_player(r)) for _ in range(2)),
-    *(lambda r, s: moves.open_rift(_player(r), r.randint(1, 3), *_souls(r, s)) for _ in range(4)),
-    *(lambda r, s: moves.summon(_player(r), _card(r, s), r.randint(0, 3)) for _ in range(2)),
-    lambda r, _: moves.close_rift(_player(r)),
+    *(lambda r, s: moves.open_rift(_turn_player(r, s), r.randint(1, 3), *_souls(r, s)) for _ in range(8)),
+    *(lambda r, s: moves.summon(_turn_player(r, s), _card(r, s), r.randint(0, 3)) for _ in range(4)),
+    lambda r, s: moves.close_rift(_turn_player(r, s)),
     lambda r, _: moves.lives(a=r.randint(-3, 3), b=r.randint(-3, 3), c=r.randint(-3, 3)),
     _ruling,
 )
