@@ -196,61 +196,120 @@ def _counts(powers: list[int], least: int, most: int) -> range:
     return range(bisect_left(by_strongest, least), bisect_right(by_weakest, most))
 
 
+class _Step(Struct):
+    """A place in the search: what is still to be found, and among which Souls.
+
+    `tops` are the piles not passed for good, as (their top Soul, how many were taken above it, index of the pile), the
+    oldest first; `at` is the next one to try. `counts` says how many Souls of each kind are on them from there on, and
+    `hopeless` (a bit a kind) from which kinds no payment can be found here any more.
+    """
+
+    tops: list[tuple[int, int, int]]
+    counts: list[int]
+    power: int
+    shared: int
+    reaped: int
+    at: int = 0
+    hopeless: int = 0
+
+
+def _kind(pile: Pile) -> int:
+    """The place of a pile's Souls in `counts`: free ones of power 1 to 4, then reaped ones of power 1 to 4."""
+    return pile.power + 3 if pile.reaped else pile.power - 1
+
+
 def _oldest_first(piles: list[Pile], power: int, shared: int, reaped: int) -> Iterator[tuple[int, ...]]:
     """Payments of just this power and these numbers of Souls, those with the oldest Souls first.
 
-    Each step takes the next Soul in ascending order: the top of a pile. Piles whose top is older are passed for good.
+    Each step takes the next Soul in ascending order, the top of a pile; piles whose top is older are passed for good.
     """
-    tops = sorted([(pile.souls[0], 0, index) for index, pile in enumerate(piles)])
-    if not _reachable(piles, tops, power, shared, reaped):
+    counts = [0] * 8
+    for pile in piles:
+        counts[_kind(pile)] += len(pile.souls)
+    if not _reachable(counts, power, shared, reaped):
         return
+    tops = sorted([(pile.souls[0], 0, index) for index, pile in enumerate(piles)])
     taken: list[int] = []
-    path = [(tops, 0, power, shared, reaped)]
+    path = [_Step(tops, counts, power, shared, reaped)]
     while path:
-        tops, at, power, shared, reaped = path.pop()
-        if at == len(tops):
-            if taken:
+        soul, deeper = _next_soul(piles, path[-1])
+        if soul is None:
+            path.pop()
+            if path:
                 taken.pop()
-            continue
-        path.append((tops, at + 1, power, shared, reaped))
-        soul, depth, index = tops[at]
-        pile = piles[index]
-        power, shared, reaped = power - pile.power, shared - (not pile.reaped), reaped - pile.reaped
-        if power < 0 or shared < 0 or reaped < 0:
-            continue
-        if shared == reaped == power == 0:
+        elif deeper is None:
             yield (*taken, soul)
-            continue
-        left = tops[at + 1 :]
-        if depth + 1 < len(pile.souls):
-            insort(left, (pile.souls[depth + 1], depth + 1, index))
-        if _reachable(piles, left, power, shared, reaped):
+        else:
             taken.append(soul)
-            path.append((left, 0, power, shared, reaped))
+            path.append(deeper)
 
 
-def _reachable(piles: list[Pile], tops: list[tuple[int, int, int]], power: int, shared: int, reaped: int) -> bool:
-    """Whether `shared` and `reaped` Souls of these piles can have just this power together."""
-    counts = [[0] * 5, [0] * 5]
-    for _, depth, index in tops:
+def _next_soul(piles: list[Pile], step: _Step) -> tuple[int | None, _Step | None]:
+    """The next Soul that leads to a payment from here, and the step after it, if that Soul is not the last one."""
+    counts, tops = step.counts, step.tops
+    while step.at < len(tops) and any(n and not step.hopeless >> kind & 1 for kind, n in enumerate(counts)):
+        soul, depth, index = tops[step.at]
         pile = piles[index]
-        counts[pile.reaped][pile.power] += len(pile.souls) - depth
-    held = list(_powers(counts[True], reaped))
-    for low, high, even in _powers(counts[False], shared):
-        for low2, high2, even2 in held:
-            if low + low2 <= power <= high + high2 and not (even and even2 and (power - low - low2) % 2):
+        kind = _kind(pile)
+        step.at += 1
+        counts[kind] -= len(pile.souls) - depth
+        if step.hopeless >> kind & 1:
+            continue
+        power, shared, reaped = step.power - pile.power, step.shared - (not pile.reaped), step.reaped - pile.reaped
+        if power == shared == reaped == 0:
+            return soul, None
+        left = counts.copy()
+        left[kind] += len(pile.souls) - depth - 1
+        if _reachable(left, power, shared, reaped):
+            remaining = tops[step.at :]
+            if depth + 1 < len(pile.souls):
+                insort(remaining, (pile.souls[depth + 1], depth + 1, index))
+            return soul, _Step(remaining, left, power, shared, reaped)
+        step.hopeless |= 1 << kind  # nor does a later Soul of this kind help: ever fewer follow it
+    return None, None
+
+
+def _reachable(counts: list[int], power: int, shared: int, reaped: int) -> bool:
+    """Whether `shared` of the free Souls and `reaped` of the held ones can have just this power together."""
+    free, held = counts[:4], counts[4:]
+    if not (0 <= shared <= sum(free) and 0 <= reaped <= sum(held)):
+        return False
+    low, high = _extremes(free, shared)
+    low2, high2 = _extremes(held, reaped)
+    if not low + low2 <= power <= high + high2:
+        return False
+    of_held = list(_powers(held, reaped, power - high, power - low))
+    for least, most, even in _powers(free, shared, power - high2, power - low2):
+        for least2, most2, even2 in of_held:
+            if least + least2 <= power <= most + most2 and not (even and even2 and (power - least - least2) % 2):
                 return True
     return False
 
 
-def _powers(counts: list[int], souls: int) -> Iterator[tuple[int, int, bool]]:
-    """Which powers so many Souls can have together, as ranges: lowest, highest, and whether only every second one.
+def _extremes(counts: list[int], souls: int) -> tuple[int, int]:
+    """The lowest and the highest power that so many of these Souls can have together."""
+    low, left = 0, souls
+    for power, count in enumerate(counts, 1):
+        taken = min(count, left)
+        low, left = low + power * taken, left - taken
+    high, left = 0, souls
+    for power, count in zip((4, 3, 2, 1), reversed(counts), strict=True):
+        taken = min(count, left)
+        high, left = high + power * taken, left - taken
+    return low, high
 
-    `counts[p]` Souls have power p. With the number of Souls of power 4 fixed, x2 + 2 x3 is what the others add to one
-    each; it takes every value between its ends, unless no Soul of power 2 is there to move it by one.
+
+def _powers(counts: list[int], souls: int, least: int, most: int) -> Iterator[tuple[int, int, bool]]:
+    """Which powers, `least` to `most`, so many of these Souls can have together: as ranges from lowest to highest, each
+    with whether only every second value is in it.
+
+    With the number of Souls of power 4 fixed, x2 + 2 x3 is what the others add to one each; it takes every value
+    between its ends, unless no Soul of power 2 is there to move it by one.
     """
-    _, ones, twos, threes, fours = counts
-    for four in range(max(0, souls - ones - twos - threes), min(fours, souls) + 1):
+    ones, twos, threes, fours = counts
+    first = max(0, souls - ones - twos - threes, least - 3 * souls)
+    last = min(fours, souls, (most - souls) // 3)
+    for four in range(first, last + 1):
         others = souls - four
         fewest = max(0, others - ones)  # of power 2 or 3
         two = min(twos, fewest)
