@@ -11,7 +11,7 @@ from domain.rules import commands as c
 from domain.rules.decide import decide
 from domain.rules.evolve import evolve
 from domain.rules.options import options
-from domain.rules.quote import best_payments, open_piles
+from domain.rules.quotes import best_payments, open_piles
 from domain.rules.state import State
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ def events(match: str, db: str, form: str) -> None:
 @_format
 def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) -> None:
     """List what a player may pay a cost with now, best first: least Soulburn, then the fewest reaped Souls."""
-    from domain.rules.quote import quote as quoted
+    from domain.rules.quotes import quote as quoted
     from soulrift.quoting import as_data, lines
 
     with store.open_to_read(db) as matches:

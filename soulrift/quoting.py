@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from domain.rules.quote import Quote
+from domain.rules.quotes import Quote
 from domain.rules.state import State
 from soulrift.board import table
 from soulrift.notation import Names, soul

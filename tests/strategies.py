@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from domain.rules import AnyCommand, AnyEvent, CommandMeta, Refusal, State, decide, decode_command, fold
 from domain.rules import commands as c
-from domain.rules.quote import best_payments, open_piles
+from domain.rules.quotes import best_payments, open_piles
 from domain.rules.ruleset import ChosenRuleset
 
 T = TypeVar("T")

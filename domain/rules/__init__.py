@@ -8,7 +8,7 @@ from domain.rules.decide import decide
 from domain.rules.events import AnyEvent, Event
 from domain.rules.evolve import evolve, fold
 from domain.rules.options import Options, options
-from domain.rules.quote import Payment, Quote, quote
+from domain.rules.quotes import Payment, Quote, quote
 from domain.rules.refusal import Refusal
 from domain.rules.ruleset import RULES_VERSION, Ruleset
 from domain.rules.shape import decode_command

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from domain.rules.cards import MAX_RANK
 from domain.rules.lookups import seat
-from domain.rules.quote import LIMIT, Payment, best_payments, open_piles, power_of
+from domain.rules.quotes import LIMIT, Payment, best_payments, open_piles, power_of
 from domain.rules.state import State
 
 
