@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from domain.rules.refusal import Refusal, bad_input, pointer, quoted
 from domain.rules.state import Card, Player, State
 
+MOST_LISTED = 20
+
 
 def seat(state: State, name: str, *path: str | int) -> Player:
     """The player of this name, defeated or not; `path` leads to the field, unless it is `player`."""
@@ -90,7 +92,19 @@ def missing_soul(state: State, soul: int, *path: str | int) -> Refusal:
     )
 
 
+def named_twice(values: Iterable[object]) -> int | None:
+    """The index of the first value that was there before; null when each is there once."""
+    seen = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            return index
+        seen.add(value)
+    return None
+
+
 def listed(names: Iterable[object]) -> str:
-    """Names as a player would say them: "a, b and c"."""
+    """Names as a player would say them: "a, b and c"; of very many, the first ones and how many more."""
     words = [str(name) for name in names]
+    if len(words) > MOST_LISTED:
+        words = [*words[: MOST_LISTED - 1], f"{len(words) - MOST_LISTED + 1} more"]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

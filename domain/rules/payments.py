@@ -5,7 +5,7 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import burn_out
-from domain.rules.lookups import defeated, listed, numbered_payment, seat, souls_at_hand
+from domain.rules.lookups import defeated, listed, named_twice, numbered_payment, seat, souls_at_hand
 from domain.rules.refusal import Refusal
 from domain.rules.state import OpenPayment, State
 
@@ -48,7 +48,7 @@ def judge_payment(
 ) -> tuple[tuple[e.SpentSoul, ...], int]:
     """P-7, P-2, P-6, P-1, P-5, in this order: the Souls as spent and their power, or a refusal."""
     if len(souls) > 1 and len(set(souls)) < len(souls):
-        twice = next(soul for i, soul in enumerate(souls) if soul in souls[:i])
+        twice = souls[named_twice(souls) or 0]
         raise Refusal("P-7", f"Soul {twice} is named more than once in one payment", soul=twice)
     spent, power, aether = [], 0, state.aether
     for number in souls:

@@ -7,7 +7,7 @@ them, come duplicate keys, the places of missing and unknown fields, and what no
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from domain.rules import commands as c
+from domain.rules.lookups import named_twice
 from domain.rules.refusal import Refusal, bad_input, pointer, printable, quoted
 from domain.rules.rifts import RIFT_SUMMONING, deck_of
 from domain.rules.ruleset import ChosenRuleset
@@ -302,13 +303,11 @@ def _rfc3339(at: str) -> None:
         raise bad_input("/meta/at", f"must be an RFC 3339 time with its offset, not {quoted(at)}")
 
 
-def _each_once(values: Iterator[Any] | tuple[Any, ...], *path: Key, under: str | None = None) -> None:
-    seen = set()
-    for index, value in enumerate(values):
-        if value in seen:
-            place = pointer(*path, index) + (pointer(under) if under else "")
-            raise bad_input(place, f"{quoted(value)} is named twice")
-        seen.add(value)
+def _each_once(values: Sequence[object], *path: Key, under: str | None = None) -> None:
+    index = named_twice(values)
+    if index is not None:
+        place = pointer(*path, index, under) if under else pointer(*path, index)
+        raise bad_input(place, f"{quoted(values[index])} is named twice")
 
 
 def _either(command: c.Command, first: str, second: str) -> None:
@@ -320,7 +319,7 @@ def _either(command: c.Command, first: str, second: str) -> None:
 
 
 def _start_match(command: c.StartMatch) -> c.StartMatch:
-    _each_once(tuple(new.player for new in command.players), "players", under="player")
+    _each_once([new.player for new in command.players], "players", under="player")
     if command.ruleset == ChosenRuleset():
         return msgspec.structs.replace(command, ruleset=None)
     return command
@@ -350,26 +349,22 @@ def _summon(command: c.Summon) -> c.Summon:
 def _destroy(command: c.Destroy) -> c.Destroy:
     _each_once(command.cards, "cards")
     modifiers = command.modifiers or ()
+    cards = frozenset(command.cards)
     for index, modifier in enumerate(modifiers):
-        if modifier.card not in command.cards:
+        if modifier.card not in cards:
             raise bad_input(
                 pointer("modifiers", index, "card"), f"{quoted(modifier.card)} is not among the destroyed cards"
             )
         if modifier.name == "sealed":
             raise bad_input(pointer("modifiers", index, "name"), "the engine adds the modifier sealed by itself")
-    _once_a_card(modifiers)
+    twice = named_twice((modifier.card, modifier.name) for modifier in modifiers)
+    if twice is not None:
+        modifier = modifiers[twice]
+        raise bad_input(
+            pointer("modifiers", twice, "name"),
+            f"the modifier {quoted(modifier.name)} is named twice for {quoted(modifier.card)}",
+        )
     return command
-
-
-def _once_a_card(modifiers: tuple[c.NamedModifier, ...]) -> None:
-    seen = set()
-    for index, modifier in enumerate(modifiers):
-        if (modifier.card, modifier.name) in seen:
-            raise bad_input(
-                pointer("modifiers", index, "name"),
-                f"the modifier {quoted(modifier.name)} is named twice for {quoted(modifier.card)}",
-            )
-        seen.add((modifier.card, modifier.name))
 
 
 def _reap(command: c.Reap) -> c.Reap:
@@ -388,7 +383,7 @@ def _fizzle(command: c.Fizzle) -> c.Fizzle:
 
 
 def _change_life(command: c.ChangeLife) -> c.ChangeLife:
-    _each_once(tuple(change.player for change in command.changes), "changes", under="player")
+    _each_once([change.player for change in command.changes], "changes", under="player")
     return command
 
 
