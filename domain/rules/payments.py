@@ -5,13 +5,15 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import burn_out
-from domain.rules.lookups import defeated, listed, named_twice, numbered_payment, seat, souls_at_hand
+from domain.rules.lookups import defeated, listed, named_twice, no_player, numbered_payment, souls_at_hand
 from domain.rules.refusal import Refusal
-from domain.rules.state import OpenPayment, State
+from domain.rules.state import State
 
 
 def pay(state: State, command: c.Pay) -> tuple[e.AnyEvent, ...]:
-    player = seat(state, command.player)
+    player = state.players.get(command.player)
+    if player is None:
+        raise no_player(state, command.player, "player")
     souls_at_hand(state, command.souls)
     if player.defeated:
         raise defeated(player)
@@ -152,25 +154,24 @@ def least_power(powers: list[int], amount: int) -> int:
 
 
 def resolve(state: State, command: c.Resolve) -> tuple[e.AnyEvent, ...]:
-    payment = _open_payment(state, command.payment, "resolve")
+    payment = state.payments.get(command.payment)
+    if payment is None:
+        raise _not_open(state, command.payment, "resolve")
     return (e.EffectResolved(state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player),)
 
 
-def _open_payment(state: State, number: int, verb: str) -> OpenPayment:
+def _not_open(state: State, number: int, verb: str) -> Refusal:
     """E-1: only an open payment's effect can resolve or fizzle."""
-    payment = state.payments.get(number)
-    if payment is None:
-        numbered_payment(state, number)
-        raise Refusal(
-            "E-1", f"payment {number} is not open: there is no effect of it that could {verb}", payment=number
-        )
-    return payment
+    numbered_payment(state, number)
+    return Refusal("E-1", f"payment {number} is not open: there is no effect of it that could {verb}", payment=number)
 
 
 def fizzle(state: State, command: c.Fizzle) -> tuple[e.AnyEvent, ...]:
     if command.payment is UNSET:
         return (_unpaid_fizzle(state, str(command.effect), command.reason),)
-    payment = _open_payment(state, command.payment, "fizzle")
+    payment = state.payments.get(command.payment)
+    if payment is None:
+        raise _not_open(state, command.payment, "fizzle")
     events: list[e.AnyEvent] = [
         e.EffectFizzled(
             state.entries + 1, state.events + 1, payment.effect, command.payment, payment.player, command.reason

@@ -5,10 +5,10 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ending import Because, defeat, end
-from domain.rules.lookups import able, no_player
+from domain.rules.lookups import able, defeated, no_player
 from domain.rules.refusal import Refusal, bad_input, pointer
 from domain.rules.ruleset import RULES_VERSION, Ruleset
-from domain.rules.state import Rift, State
+from domain.rules.state import Rift, State, Turn
 
 
 def start_match(_state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
@@ -20,7 +20,11 @@ def start_match(_state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
 
 
 def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:
-    able(state, command.player)
+    player = state.players.get(command.player)
+    if player is None:
+        raise no_player(state, command.player, "player")
+    if player.defeated:
+        raise defeated(player)
     if state.rift:
         raise Refusal(
             "R-8",
@@ -34,16 +38,17 @@ def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:
 
 def take_event(state: State, command: c.TakeEvent) -> tuple[e.AnyEvent, ...]:
     able(state, command.player)
-    if state.turn is None or state.turn.player != command.player:
+    turn = state.turn
+    if turn is None or turn.player != command.player:
         raise Refusal("R-1", f"{command.player} has an Event only in an own turn; {whose_turn(state)}")
-    event_unused(state, command.player)
+    if turn.event is not None:
+        raise event_used(turn)
     return (e.EventTaken(state.entries + 1, state.events + 1, command.event, command.player),)
 
 
-def event_unused(state: State, player: str) -> None:
+def event_used(turn: Turn) -> Refusal:
     """R-1: one Event in each turn."""
-    if state.turn and state.turn.event is not None:
-        raise Refusal("R-1", f"{player} has used this turn's Event already: {state.turn.event}", event=state.turn.event)
+    return Refusal("R-1", f"{turn.player} has used this turn's Event already: {turn.event}", event=turn.event)
 
 
 def whose_turn(state: State) -> str:
@@ -53,13 +58,13 @@ def whose_turn(state: State) -> str:
 def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
     events: list[e.AnyEvent] = []
     fallen: dict[str, Because] = {}
-    for index, change in enumerate(command.changes):
+    for change in command.changes:
         player = state.players.get(change.player)
         if player is None:
-            raise no_player(state, change.player, "changes", index, "player")
+            raise no_player(state, change.player, "changes", len(events), "player")
         life = player.life + change.delta
-        if not -c.MAX_INTEGER <= life <= c.MAX_INTEGER:
-            raise life_out_of_range("changes", index, "delta")
+        if life > c.MAX_INTEGER or life < -c.MAX_INTEGER:
+            raise life_out_of_range("changes", len(events), "delta")
         if life <= 0 and not player.defeated:
             fallen[change.player] = "life"
         events.append(

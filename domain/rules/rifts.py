@@ -8,7 +8,7 @@ from domain.rules.cards import MAX_RANK
 from domain.rules.ending import burn, burn_out, defeat
 from domain.rules.lookups import able, defeated, on_battlefield_already, seat, souls_at_hand
 from domain.rules.payments import judge_payment
-from domain.rules.players import event_unused, open_rift_of, whose_turn
+from domain.rules.players import event_used, open_rift_of, whose_turn
 from domain.rules.refusal import Refusal
 from domain.rules.state import State
 
@@ -47,7 +47,8 @@ def _may_open(state: State, player: str, rank: int) -> None:
         )
     if state.turn is None or state.turn.player != player:
         raise Refusal("R-7", f"{player} may open a Rift only in an own turn; {whose_turn(state)}")
-    event_unused(state, player)
+    if state.turn.event is not None:
+        raise event_used(state.turn)
 
 
 def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:

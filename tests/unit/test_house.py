@@ -14,7 +14,19 @@ import soulrift
 PACKAGES = {"domain": domain, "soulrift": soulrift}
 PURE = [*sorted((Path(domain.__file__).parent / "rules").glob("*.py")), Path(domain.__file__).parent / "entry.py"]
 ALLOWED = {
-    *("bisect", "collections", "copy", "datetime", "functools", "hashlib", "itertools", "json", "operator", "re"),
+    *(
+        "bisect",
+        "collections",
+        "copy",
+        "dataclasses",
+        "datetime",
+        "functools",
+        "hashlib",
+        "itertools",
+        "json",
+        "operator",
+        "re",
+    ),
     *("typing", "msgspec", "domain"),
 }
 
