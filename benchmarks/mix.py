@@ -35,13 +35,13 @@ class Table:
         self.random = Random(seed).random
         self.dealt = 0
         weights: dict[Callable[[State], c.AnyCommand | None], int] = {
-            self._player: 20,
-            self._enter: 19,
-            self._turn: 17,
+            self._player: 24,
+            self._turn: 20,
+            self._enter: 16,
             self._life: 14,
-            self._destroy: 10,
-            self._pay: 8,
-            self._close_payment: 8,
+            self._destroy: 12,
+            self._pay: 7,
+            self._close_payment: 7,
             self._reap: 4,
             self._release: 1,
             self._seal: 1,

@@ -25,21 +25,18 @@ def decide(state: State, command: c.AnyCommand) -> tuple[AnyEvent, ...]:
         Refusal: a rule, or what the command names, does not allow it. The state is as it was.
 
     """
-    kind = type(command)
-    if state.status != "running" or kind is c.StartMatch:
-        _in_its_place(state, kind)
-    return _DECIDERS[kind](state, command)
+    if state.status != "running":
+        _in_its_place(state, command)
+    return _DECIDERS[type(command)](state, command)
 
 
-def _in_its_place(state: State, kind: type[c.Command]) -> None:
+def _in_its_place(state: State, command: c.AnyCommand) -> None:
     """The first command of a match is its start_match, the only ones after its end are rulings (L-5)."""
     if state.status == "unstarted":
-        if kind is not c.StartMatch:
+        if not isinstance(command, c.StartMatch):
             raise bad_input("/type", "the first command of a match is its start_match")
-    elif state.status == "ended" and kind is not c.Ruling:
+    elif not isinstance(command, c.Ruling):
         raise Refusal("L-5", f"the match has ended{_result(state)}; only a judge's ruling is still taken")
-    elif kind is c.StartMatch:
-        raise bad_input("/type", "the match has begun already: there is no second start_match")
 
 
 def _result(state: State) -> str:

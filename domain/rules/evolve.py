@@ -23,11 +23,12 @@ def evolve(state: State, event: e.AnyEvent) -> None:
 
 def fold(events: Iterable[e.AnyEvent], state: State | None = None) -> State:
     """The state that these events add up to, from the beginning or onto `state`, which is changed in place."""
-    state = State() if state is None else state
+    if state is None:
+        state = State()
     event = None
     for event in events:
         _CHANGES[type(event)](state, event)
-    if event is not None:
+    if event:
         state.entries = event.entry
         state.events = event.n
     return state

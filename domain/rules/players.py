@@ -11,7 +11,9 @@ from domain.rules.ruleset import RULES_VERSION, Ruleset
 from domain.rules.state import Rift, State, Turn
 
 
-def start_match(_state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
+def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
+    if state.entries:
+        raise bad_input("/type", "the match has begun already: there is no second start_match")
     if command.match is UNSET:
         raise bad_input("/match", "the match has no name")
     players = tuple([e.SeatedPlayer(new.name, new.player) for new in command.players])
