@@ -103,15 +103,23 @@ class Table:
 
     def _pay(self, state: State) -> c.AnyCommand | None:
         player = "p1" if self.random() < 0.5 else "p2"
-        great = len(state.aether) > CROWD  # now and then a great work clears a crowded Aether
-        amount = CROWD if great else 1 + int(self.random() * 3)
-        payments, _ = best_payments(open_piles(state, player), state.ruleset, amount, 20)
+        if len(state.aether) > CROWD:
+            return self._great_work(state, player)
+        amount = 1 + int(self.random() * 3)
+        payments, _ = best_payments(open_piles(state, player), state.ruleset, amount)
         if not payments:
             return None
-        souls = payments[0].souls
-        if great:
-            return c.Pay(player=player, amount=amount, souls=souls, cost="great work")
-        return c.Pay(player=player, amount=amount, souls=souls, effect="drain")
+        return c.Pay(player=player, amount=amount, souls=payments[0].souls, effect="drain")
+
+    def _great_work(self, state: State, player: str) -> c.AnyCommand:
+        """Now and then a great work clears a crowded Aether: the strongest Souls, as many as it takes."""
+        souls, power = [], 0
+        for soul in sorted(state.aether.values(), key=lambda soul: -soul.rank):
+            souls.append(soul.soul)
+            power += soul.rank + 1
+            if power >= CROWD:
+                break
+        return c.Pay(player=player, amount=CROWD, souls=tuple(souls), cost="great work")
 
     def _close_payment(self, state: State) -> c.AnyCommand | None:
         for payment in state.payments:

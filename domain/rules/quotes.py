@@ -145,25 +145,25 @@ def _all_choices(piles: list[Pile], amount: int, limit: int, *, beyond: bool) ->
     for index in range(len(piles) - 1, -1, -1):
         rest[index] = rest[index + 1] + piles[index].power * len(piles[index].souls)
     found: list[_Choice] = []
-    last = len(piles) - 1
     unfinished: list[tuple[int, int, int, tuple[int, ...]]] = [(0, 0, 0, ())]
     while unfinished:
-        index, power, reaped, taken = unfinished.pop()
-        pile = piles[index]
-        most = len(pile.souls) if beyond else min(len(pile.souls), -((power - amount) // pile.power))
-        for count in range(most + 1):
-            reached = power + count * pile.power
-            if reached + rest[index + 1] < amount:
-                continue
-            from_cards = reaped + count if pile.reaped else reaped
-            souls = taken + pile.souls[:count]
-            if reached < amount or (beyond and index < last):
+        start, power, reaped, taken = unfinished.pop()
+        for index in range(start, len(piles)):
+            if power + rest[index] < amount:
+                break
+            pile = piles[index]
+            reached, souls = power, taken
+            for soul in pile.souls:
+                reached += pile.power
+                souls += (soul,)
+                from_cards = reaped + len(souls) - len(taken) if pile.reaped else reaped
+                if reached >= amount:
+                    found.append((reached - amount, from_cards, len(souls), tuple(sorted(souls))))
+                    if len(found) > limit:
+                        return None
+                    if not beyond:
+                        break
                 unfinished.append((index + 1, reached, from_cards, souls))
-            else:
-                ordered = souls if len(souls) < 2 else tuple(sorted(souls))  # noqa: PLR2004
-                found.append((reached - amount, from_cards, len(souls), ordered))
-                if len(found) > limit:
-                    return None
     return found
 
 
