@@ -2,8 +2,8 @@
 
 import sys
 import tempfile
+import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -23,8 +23,8 @@ from domain.rules import AnyCommand, AnyEvent, State, canonical_form, decide, fo
 
 COMMANDS = 50_000
 SIZES = (100, 1_000, 10_000, 100_000)
-WINDOW = 200
-"""Commands measured at each size of a match."""
+GIVEN = 1_000
+"""Commands given at each size of a match."""
 
 _commands = recorded(COMMANDS)
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -77,9 +77,9 @@ def _uno() -> Callable[[], int]:
 def commands_in_memory() -> list[Row]:
     """`decide` + `evolve`, and a random legal player, against rlcard's uno; the whole entry against the former."""
     uno = _uno()
-    ours, peer, ratio = paired(_decide_and_evolve, uno)
+    ours, peer, ratio = paired(_decide_and_evolve, uno, rounds=15)
     rows = [Row("decide + evolve, recorded mix : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 20)]
-    ours, peer, ratio = paired(_random_player, uno)
+    ours, peer, ratio = paired(_random_player, uno, rounds=15)
     rows.append(Row("random legal player : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 4))
     ours, peer, ratio = paired(_whole_entries, _decide_and_evolve)
     rows.append(Row("whole entry, line and hashes : 40,000/s", rate(ours), "40,000/s", 1 / ours / 40_000, ">=", 1))
@@ -182,7 +182,7 @@ def rebuilds() -> list[Row]:
 
 def lengths() -> list[Row]:
     """Costs at 100 to 100,000 entries in one match: to be flat."""
-    commands = recorded(SIZES[-1] + 10 * WINDOW)
+    commands = recorded(SIZES[-1] + 2 * GIVEN)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "lengths.db")
         with Matches(sqlite_settings(path)) as matches:
@@ -238,20 +238,17 @@ def _opening_costs(path: str) -> dict[int, float]:
 
 
 def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
+    """Median seconds a command, the sizes in turn for each one: a disk's moods outlast many commands."""
     costs: dict[int, list[float]] = {size: [] for size in SIZES}
     with Matches(sqlite_settings(path)) as matches:
-        starts = range(0, 6 * WINDOW, WINDOW)
-        for first, last in pairwise(starts):
+        begun = {size: matches.state(f"m{size}").entries for size in SIZES}
+        for number in range(GIVEN):
             for size in SIZES:
-
-                def window(size: int = size, first: int = first, last: int = last) -> int:
-                    begun = matches.state(f"m{size}").entries
-                    for command in commands[begun : begun + last - first]:
-                        matches.give(f"m{size}", command)
-                    return last - first
-
-                costs[size].append(seconds_each(window))
-    return {size: median(found[1:]) for size, found in costs.items()}
+                command = commands[begun[size] + number]
+                start = time.perf_counter()
+                matches.give(f"m{size}", command)
+                costs[size].append(time.perf_counter() - start)
+    return {size: median(found) for size, found in costs.items()}
 
 
 if __name__ == "__main__":
