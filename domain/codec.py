@@ -16,8 +16,8 @@ from domain.entry import Entry
 from domain.rules.commands import tag_of
 from domain.rules.events import AnyEvent
 
-Row = tuple[str, bytes, int]
-"""The topic, the state and the version of a stored event."""
+Row = tuple[str, bytes]
+"""The topic and the state of a stored event."""
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """From the JSON object of an event in one version to that of the next."""
@@ -73,7 +73,7 @@ class Codec:
             states[0][1:],
         )
         topics = self._topics
-        return [(topics[type(event)], state, event.n) for event, state in zip(entry.events, states, strict=True)]
+        return [(topics[type(event)], state) for event, state in zip(entry.events, states, strict=True)]
 
     def events(self, rows: Sequence[Row]) -> list[AnyEvent]:
         """The events of these rows.
@@ -84,9 +84,9 @@ class Codec:
         """
         decoders = self._decoders
         try:
-            return [decoders[topic](state) for topic, state, _ in rows]
+            return [decoders[topic](state) for topic, state in rows]
         except (KeyError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
-            return [self._event(topic, state) for topic, state, _ in rows]
+            return [self._event(topic, state) for topic, state in rows]
 
     def _event(self, topic: str, state: bytes) -> AnyEvent:
         kind, _, version = topic.rpartition(".v")
@@ -118,15 +118,15 @@ class Codec:
         head: _EntryHead | None = None
         events: list[AnyEvent] = []
         jsons: list[bytes] = []
-        for topic, state, version in rows:
+        for topic, state in rows:
             event = self._event(topic, state)
             if state.startswith(_HEAD):
                 if head is not None:
                     yield _entry(head, events, jsons)
-                head, json = _split(state, version)
+                head, json = _split(state, event.n)
                 events, jsons = [], []
             elif head is None or event.entry != events[0].entry:
-                message = f"row {version} belongs to an entry whose first row is missing"
+                message = f"event {event.n} belongs to an entry whose first row is missing"
                 raise CorruptRecordError(message)
             else:
                 json = state
@@ -136,13 +136,13 @@ class Codec:
             yield _entry(head, events, jsons)
 
 
-def _split(state: bytes, version: int) -> tuple[_EntryHead, bytes]:
+def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
     """The head of an entry and the JSON of its first event, from its first row."""
     try:
         raw = _raw_head(state).head
         head = msgspec.json.decode(raw, type=_EntryHead)
     except msgspec.MsgspecError as error:
-        message = f"the head of the entry in row {version} cannot be read: {error}"
+        message = f"the head of the entry that begins with event {n} cannot be read: {error}"
         raise CorruptRecordError(message) from error
     return head, b"{" + state[len(_HEAD) + len(bytes(raw)) + 1 :]
 

@@ -62,8 +62,9 @@ class Match:
             Refusal: the command is refused; nothing has changed.
 
         """
+        before = self.version
         entry = play(self.state, command)
-        for topic, state, version in self._codec.rows(entry):
+        for version, (topic, state) in enumerate(self._codec.rows(entry), before + 1):
             self._pending.append(AppendedEvent(self.id, version, topic, state))
         return entry
 
@@ -127,10 +128,10 @@ class MatchEventStore(EventStore[str]):
         limit: int | None = None,
     ) -> Iterator[Any]:
         """The events of a match, in order, a batch at a time."""
-        if desc or limit is not None:
+        if desc or limit is not None or lte is not None:
             message = "a match's events are read in order, to their end"
             raise NotImplementedError(message)
-        batches = self.recorder.select_rows(originator_id, gt or 0, lte)
+        batches = self.recorder.select_rows(originator_id, gt or 0)
         return chain.from_iterable(map(self._codec.events, batches))
 
 

@@ -47,22 +47,27 @@ class MatchRecorder(SQLiteApplicationRecorder):
         if command_ids:
             c.executemany("INSERT INTO command_ids VALUES (?, ?, ?)", command_ids)
 
-    def select_rows(self, match: str, gt: int = 0, lte: int | None = None) -> Iterator[list[Row]]:
-        """The rows of a match with a version above `gt`, up to `lte`, in order and in batches."""
-        statement = (
-            "SELECT topic, state, originator_version FROM stored_events WHERE originator_id=? "
-            "AND originator_version>? AND originator_version<=? ORDER BY originator_version LIMIT ?"
-        )
-        while True:
+    def select_rows(self, match: str, gt: int = 0) -> Iterator[list[Row]]:
+        """The rows of a match with a version above `gt`, in order and in batches.
+
+        A batch is a range of versions, so that no more than the fold needs is read of a row.
+        """
+        last = self._last_version(match)
+        for start in range(gt, last, BATCH):
             with self.datastore.transaction(commit=False) as c:
                 c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
-                c.execute(statement, (match, gt, 2**63 - 1 if lte is None else lte, BATCH))
-                found = c.fetchall()
-            if found:
-                yield found
-            if len(found) < BATCH:
-                return
-            gt = found[-1][-1]
+                c.execute(
+                    "SELECT topic, state FROM stored_events WHERE originator_id=? "
+                    "AND originator_version>? AND originator_version<=? ORDER BY originator_version",
+                    (match, start, min(start + BATCH, last)),
+                )
+                rows = c.fetchall()
+            yield rows
+
+    def _last_version(self, match: str) -> int:
+        with self.datastore.transaction(commit=False) as c:
+            c.execute("SELECT max(originator_version) FROM stored_events WHERE originator_id=?", (match,))
+            return c.fetchone()[0] or 0
 
     def version_of_command(self, match: str, command_id: str) -> int | None:
         """The version of the first event of the command with this id; null if there is none."""
