@@ -51,7 +51,7 @@ def board(state: State) -> Iterator[Text]:
             f"Open payment {payment.payment}: {names.player(payment.player)}, "
             f"Soulrift {payment.amount} for {payment.effect}"
         )
-    yield Text(f"Souls: {state.numbered.souls} came, {state.gone} are gone", style="dim")
+    yield Text(f"Souls: {state.numbered.souls} came, {state.gone} gone", style="dim")
     yield Text(f"State hash: {state_hash(state)}", style="dim")
 
 

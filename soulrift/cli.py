@@ -14,6 +14,7 @@ from eventsourcing.persistence import PersistenceError
 
 from domain.application import EntryNotFoundError, MatchNotFoundError
 from domain.codec import CorruptRecordError
+from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
 from soulrift import store
 from soulrift.terminal import Output, complain, told, use_utf8
@@ -28,6 +29,9 @@ class _Utf8(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
 
     def convert(self, value: str, *_: object) -> str:
         return os.fsencode(value).decode("utf-8", "backslashreplace")
+
+
+_INTEGER = click.IntRange(-MAX_INTEGER, MAX_INTEGER)
 
 
 def _db(command: _Command) -> _Command:
@@ -132,7 +136,7 @@ def events(match: str, db: str, form: str) -> None:
 @main.command(epilog=_EXAMPLE["quote"])
 @click.argument("match", type=_Utf8())
 @click.option("--player", type=_Utf8(), required=True, help="Who would pay.")
-@click.option("--amount", required=True, type=int, metavar="N", help="The cost: Soulrift N.")
+@click.option("--amount", required=True, type=_INTEGER, metavar="N", help="The cost: Soulrift N.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many to list.")
 @_db
 @_format

@@ -10,7 +10,7 @@ from domain.rules.refusal import Refusal, bad_input
 from soulrift.board import Whereabouts, board
 from soulrift.notation import Notation
 from soulrift.script import commands, name_from
-from soulrift.terminal import Output, complain, told
+from soulrift.terminal import Output, complain, progress, told
 
 Step = tuple[int, Answer | Refusal]
 """The number of a line, and what it led to."""
@@ -73,7 +73,7 @@ def as_json(matches: Matches, steps: Iterator[Step]) -> bool:
     events: list[msgspec.Raw] = []
     refusals = []
     match = None
-    for number, outcome in steps:
+    for number, outcome in progress(steps, "playing"):
         if isinstance(outcome, Refusal):
             refusals.append({"line": number, **outcome.view()})
             continue

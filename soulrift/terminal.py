@@ -2,12 +2,17 @@
 
 import io
 import sys
+from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 from rich.console import Console
+from rich.progress import track
 from rich.text import Text
 
 from domain.rules.refusal import Refusal
+
+T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,6 +40,12 @@ class Output:
     def data(self, value: object) -> None:
         """Write a value as one line of JSON."""
         sys.stdout.write(_encode(value).decode() + "\n")
+
+
+def progress(steps: Iterable[T], what: str) -> Iterable[T]:
+    """The same steps, with a bar on standard error if that is a terminal, for what prints nothing until it is done."""
+    console = Console(stderr=True)
+    return track(steps, what, total=None, console=console, transient=True, disable=not console.is_terminal)
 
 
 def complain(message: str) -> None:

@@ -134,7 +134,7 @@ class TestShow:
             "Battlefield:",
             "  card        controller   owner   is       Souls on it",
             "  Wynn Seer   Ada                  rank 1   Soul 2",
-            "Souls: 2 came, 0 are gone",
+            "Souls: 2 came, 0 gone",
         ]
         assert re.fullmatch(r"State hash: [0-9a-f]{64}", lines[-1])
 

@@ -69,6 +69,7 @@ class Ledger:
     defeated: set[str] = field(default_factory=set)
     place: dict[int, Place] = field(default_factory=dict)
     rank: dict[int, int] = field(default_factory=dict)
+    controller: dict[str, str] = field(default_factory=dict)
     payments: dict[int, Paid] = field(default_factory=dict)
     rifts: dict[int, int] = field(default_factory=dict)
     ended: bool = False
@@ -112,6 +113,17 @@ class Ledger:
         self.burned = {seat.player: 0 for seat in event.players}
         self.changed = dict(self.burned)
 
+    def _on_card_entered(self, event: e.CardEntered | e.CreatureSummoned) -> None:
+        assert event.card not in self.controller
+        assert event.souls == ()
+        self.controller[event.card] = event.controller
+
+    _on_creature_summoned = _on_card_entered
+
+    def _on_control_changed(self, event: e.ControlChanged) -> None:
+        assert self.controller[event.card] == event.from_ != event.to
+        self.controller[event.card] = event.to
+
     def _on_creature_destroyed(self, event: e.CreatureDestroyed) -> None:
         self.creatures[event.card] = event
         self._goes(event)
@@ -123,6 +135,7 @@ class Ledger:
         self._goes(event)
 
     def _goes(self, event: e.WholeCard) -> None:
+        assert self.controller.pop(event.card) == event.controller
         held = [soul for soul, place in self.place.items() if place == (event.card, "card")]
         assert [soul.soul for soul in event.souls] == sorted(held)
         assert all(soul.rank == self.rank[soul.soul] for soul in event.souls)
@@ -161,6 +174,7 @@ class Ledger:
         assert event.power == sum(spent.power for spent in event.souls) >= event.amount >= 1
         for spent in event.souls:
             source = (AETHER, "") if spent.card is None else (spent.card, "card")
+            assert spent.card is None or self.controller[spent.card] == event.player, "P-2"
             self._moves(spent.soul, spent.power - 1, source, (GONE, ""))
         self.payments[event.payment] = Paid(event.player, event.amount, event.power, event.effect is not None)
 
@@ -279,6 +293,7 @@ def agree(state: State, ledger: Ledger) -> None:
         name: ledger.life(name) for name in state.players
     }
     assert {name for name, player in state.players.items() if player.defeated} == ledger.defeated
+    assert {name: card.controller for name, card in state.battlefield.items()} == ledger.controller
     assert (state.entries, state.events) == (ledger.entries, ledger.events)
     assert state.status == ("ended" if ledger.ended else "running")
     if not ledger.ended:
@@ -295,12 +310,11 @@ Piles = list[tuple[int, ...]]
 FEW = 40
 
 
-def piles_of(state: State, player: str) -> Piles:
-    """The Souls open to a player (P-2), those of one place and one rank together."""
+def piles_of(state: State) -> Piles:
+    """All Souls that are not gone, those of one place and one rank together."""
     piles: dict[tuple[Place, int], list[int]] = {}
-    for soul, ((place, kind), rank) in sorted(places(state).items()):
-        if not kind or state.battlefield[place].controller == player:
-            piles.setdefault(((place, kind), rank), []).append(soul)
+    for soul, where in sorted(places(state).items()):
+        piles.setdefault(where, []).append(soul)
     return [tuple(pile) for pile in piles.values()]
 
 
@@ -362,7 +376,7 @@ def check_options(state: State, player: str) -> None:
 
 def check_rifts(state: State, player: str, offered: dict[int, tuple[tuple[Payment, ...], bool]]) -> None:
     """The part of the options that opens a Rift."""
-    piles = piles_of(state, player)
+    piles = piles_of(state)
     if not offered:  # then no payment helps: all Souls together and each alone will do to show it
         piles = [pile[:1] for pile in piles]
     for rank in range(5):
@@ -377,9 +391,10 @@ def check_rifts(state: State, player: str, offered: dict[int, tuple[tuple[Paymen
 def check_quote(state: State, player: str, amount: int) -> None:
     """A quote lists the payments that `pay` accepts, best first, with the figures that paying then shows."""
     quoted = quote(state, player, amount, limit=20)
-    piles = piles_of(state, player)
-    ranks = {soul: rank for soul, (_, rank) in places(state).items()}
-    assert quoted.available == sum(ranks[soul] + 1 for pile in piles for soul in pile)
+    mine = {name for name, card in state.battlefield.items() if card.controller == player}
+    assert quoted.available == sum(
+        rank + 1 for (place, kind), rank in places(state).values() if not kind or place in mine
+    )
     for payment in quoted.payments:
         paid = decide(state, c.Pay(player=player, amount=amount, souls=payment.souls, cost="toll"))
         assert isinstance(paid[0], e.CostPaid)
@@ -390,7 +405,7 @@ def check_quote(state: State, player: str, amount: int) -> None:
     def pays(souls: tuple[int, ...]) -> bool:
         return accepts(state, c.Pay(player=player, amount=amount, souls=souls, effect="drain"))
 
-    check_payments(piles, quoted.payments, pays, more=quoted.more)
+    check_payments(piles_of(state), quoted.payments, pays, more=quoted.more)
 
 
 # ------------------------------------------------------------------------------------------------ a match at random
