@@ -5,25 +5,28 @@ command is decided again on what that writer left.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import count
+from contextlib import suppress
+from itertools import chain, count, takewhile
 from threading import RLock
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from eventsourcing.application import AggregateNotFoundError, Application
-from eventsourcing.persistence import EventStore, IntegrityError
+from eventsourcing.persistence import EventStore, IntegrityError, PersistenceError
 from eventsourcing.utils import Environment
 from msgspec import UNSET, Struct
 
-from domain.codec import Codec
+from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry, content
-from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
+from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector, replay
 from domain.rules.commands import AnyCommand, Command, StartMatch
-from domain.rules.evolve import evolve
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.shape import decode_command
 from domain.rules.state import State
 from domain.sqlite import MatchRecorder
+
+if TYPE_CHECKING:
+    from domain.rules.events import AnyEvent
 
 SNAPSHOT_INTERVAL = 500
 """A snapshot is taken at the first entry that passes another so many events."""
@@ -97,43 +100,50 @@ class Matches(Application[str]):
         return self._decided(match, _well_formed(command), new=False)
 
     def _decided(self, match: str, command: AnyCommand, *, new: bool) -> Answer:
+        if isinstance(command, StartMatch) and command.match is UNSET:
+            command = msgspec.structs.replace(command, match=match)
         with self._one_writer:
             for _ in range(CONFLICTS_BORNE):
                 repeated = self._first_answer(match, command)
                 if repeated:
                     return Answer(match, repeated, repeated=True)
-                try:
-                    return Answer(match, self._append(match, command, new=new), repeated=False)
-                except IntegrityError:  # another writer was first: decide again on its tail
-                    self._forget(match)
+                entry = self._append(match, command, new=new)
+                if entry:
+                    return Answer(match, entry, repeated=False)
         message = f"{CONFLICTS_BORNE} times in a row another writer of {match} was first"
         raise TimeoutError(message)
 
-    def _append(self, name: str, command: AnyCommand, *, new: bool) -> Entry:
-        match = self._new_match(name) if new else self._match(name)
-        expect = command.meta.expect if command.meta else None
-        if expect is not None and expect != match.state.entries:
-            raise bad_input(
-                "/meta/expect",
-                f"{expect} entries are expected, but {name} has {match.state.entries}",
-                entries=match.state.entries,
-            )
+    def _append(self, name: str, command: AnyCommand, *, new: bool) -> Entry | None:
+        """Decide a command and append its entry; null if another writer was first, to be decided again on its tail."""
+        match = self._to_judge(name, command, new=new)
         before = match.version
-        entry = match.give(command)
         command_id = command.meta.id if command.meta else None
         try:
+            entry = match.give(command)
             self.save(match, command_ids=[(name, command_id, before + 1)] if command_id else ())
+        except Refusal:
+            raise
+        except IntegrityError:
+            self._forget(name)
+            return None
         except BaseException:
-            self._forget(name)  # its state is ahead of the store
+            self._forget(name)  # its state may be ahead of the store
             raise
         if match.version // SNAPSHOT_INTERVAL > before // SNAPSHOT_INTERVAL and self.snapshots:
-            self.snapshots.put([match.snapshot()])
+            with suppress(PersistenceError):  # the entry is stored; a match does without a snapshot
+                self.snapshots.put([match.snapshot()])
         return entry
 
-    def _new_match(self, name: str) -> Match:
-        if self.has(name):
+    def _to_judge(self, name: str, command: AnyCommand, *, new: bool) -> Match:
+        """The match that the command is for, with as many entries as its sender believes."""
+        match = Match(name, State(), self._codec) if new and not self.has(name) else self._match(name)
+        entries = match.state.entries
+        expect = command.meta.expect if command.meta else None
+        if expect is not None and expect != entries:
+            raise bad_input("/meta/expect", f"{expect} entries are expected, but {name} has {entries}", entries=entries)
+        if new and entries:
             raise bad_input("/match", f"there is a match {quoted(name)} already; choose another name")
-        return Match(name, State(), self._codec)
+        return match
 
     def _first_answer(self, match: str, command: AnyCommand) -> Entry | None:
         """The entry that a command with this `meta.id` made before."""
@@ -142,8 +152,11 @@ class Matches(Application[str]):
         version = self.recorder.version_of_command(match, command.meta.id)
         if version is None:
             return None
-        first = next(self._entries(match, version - 1))
-        if content(decode_command(first.command_json)) != content(command):
+        first = next(self._entries(match, version - 1), None)
+        if first is None:
+            message = f"the id {quoted(command.meta.id)} of {match} leads to event {version}, which is not there"
+            raise CorruptRecordError(message)
+        if content(self._codec.command(first)) != content(command):
             raise bad_input(
                 "/meta/id",
                 f"the id {quoted(command.meta.id)} was given to another command before, in entry {first.number}",
@@ -159,6 +172,9 @@ class Matches(Application[str]):
         except AggregateNotFoundError:
             message = f"there is no match {quoted(name)} in this store"
             raise MatchNotFoundError(message) from None
+        except CorruptRecordError:
+            self._forget(name)  # folded half way
+            raise
         return match
 
     def _forget(self, name: str) -> None:
@@ -193,12 +209,8 @@ class Matches(Application[str]):
         if self.snapshots:  # entries have one event or more: a snapshot at event `at` is not past entry `at`
             for snapshot in self.snapshots.get(match, lte=at, desc=True, limit=1):
                 state = cast("MatchSnapshot", snapshot).state
-        for rows in self.recorder.select_rows(match, state.events):
-            for event in self._codec.events(rows):
-                if event.entry > at:
-                    return state
-                evolve(state, event)
-        return state
+        events = cast("Iterator[AnyEvent]", self.events.get(match, gt=state.events))
+        return replay(takewhile(lambda event: event.entry <= at, events), state)
 
     def entries(self, match: str) -> Iterator[Entry]:
         """The entries of a match, in order, read as they are asked for.
@@ -214,8 +226,7 @@ class Matches(Application[str]):
         return self._entries(match)
 
     def _entries(self, match: str, after_version: int = 0) -> Iterator[Entry]:
-        rows = (row for batch in self.recorder.select_rows(match, after_version) for row in batch)
-        return self._codec.entries(rows)
+        return self._codec.entries(chain.from_iterable(self.recorder.select_rows(match, after_version)), after_version)
 
     # ------------------------------------------------------------ what the library builds for us
 
@@ -235,7 +246,8 @@ class Matches(Application[str]):
 
     def construct_snapshot_store(self) -> EventStore[str]:
         """A store of our snapshots."""
-        return SnapshotStore(self.construct_mapper(), self.factory.aggregate_recorder(purpose="snapshots"))
+        snapshots = self.factory.aggregate_recorder(purpose="snapshots")
+        return SnapshotStore(self.construct_mapper(), snapshots, self.recorder, self._codec)
 
 
 def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:

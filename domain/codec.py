@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct, field
 
 from domain.entry import Entry
-from domain.rules.commands import tag_of
-from domain.rules.events import AnyEvent
+from domain.rules.commands import AnyCommand, tag_of
+from domain.rules.events import AnyEvent, MatchStarted
 
 Row = tuple[str, bytes]
 """The topic and the state of a stored event."""
@@ -37,7 +37,9 @@ class _FirstRow(Struct, frozen=True, gc=False):
     head: msgspec.Raw = field(name="@entry")
 
 
-_HEAD = b'{"@entry":'
+HEAD = b'{"@entry":'
+"""How the state of an entry's first row begins."""
+
 _raw_head = msgspec.json.Decoder(_FirstRow).decode
 
 
@@ -61,6 +63,7 @@ class Codec:
             message = f"the upcaster chain is broken: no upcaster from {missing}, upcasters of no use from {idle}"
             raise ValueError(message)
         self._topics = {kind: f"{tag}.v{self._versions[tag]}" for tag, kind in self._kinds.items()}
+        self._decode_command = msgspec.json.Decoder(AnyCommand).decode
         self._decoders = {topic: msgspec.json.Decoder(kind).decode for kind, topic in self._topics.items()}
 
     def rows(self, entry: Entry) -> list[Row]:
@@ -75,8 +78,8 @@ class Codec:
         topics = self._topics
         return [(topics[type(event)], state) for event, state in zip(entry.events, states, strict=True)]
 
-    def events(self, rows: Sequence[Row]) -> list[AnyEvent]:
-        """The events of these rows.
+    def events(self, rows: Sequence[Row], after: int = 0) -> list[AnyEvent]:
+        """The events of these rows, the first of which comes after event number `after` of its match.
 
         Raises:
             CorruptRecordError: a row is not what was written, or of a version that this program does not know.
@@ -84,13 +87,43 @@ class Codec:
         """
         decoders = self._decoders
         try:
-            return [decoders[topic](state) for topic, state in rows]
-        except (KeyError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
-            return [self._event(topic, state) for topic, state in rows]
+            events = [decoders[topic](state) for topic, state in rows]
+        except (KeyError, TypeError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
+            events = [self._event(topic, state) for topic, state in rows]
+        if events and (events[0].n, events[-1].n) != (after + 1, after + len(events)):
+            message = f"the events {after + 1} to {after + len(events)} are numbered {events[0].n} to {events[-1].n}"
+            raise CorruptRecordError(message)
+        if after == 0 and events and not isinstance(events[0], MatchStarted):
+            message = "a match that does not begin with match_started"
+            raise CorruptRecordError(message)
+        return events
+
+    def command(self, entry: Entry) -> AnyCommand:
+        """The command of an entry.
+
+        Raises:
+            CorruptRecordError: it cannot be read.
+
+        """
+        try:
+            return self._decode_command(entry.command_json)
+        except msgspec.MsgspecError as error:
+            message = f"the command of entry {entry.number} cannot be read: {error}"
+            raise CorruptRecordError(message) from error
+
+    def state_hash(self, first_row: bytes) -> str | None:
+        """The state hash that the first row of an entry holds; null if it cannot be read."""
+        try:
+            return msgspec.json.decode(_raw_head(first_row).head, type=_EntryHead).state_hash
+        except (msgspec.MsgspecError, TypeError):
+            return None
 
     def _event(self, topic: str, state: bytes) -> AnyEvent:
         kind, _, version = topic.rpartition(".v")
         newest = self._versions.get(kind)
+        if not isinstance(state, bytes):
+            message = f"a row of the topic {topic} holds no bytes"  # type: ignore[unreachable]  # SQL can do it
+            raise CorruptRecordError(message)
         if newest is None or not version.isdecimal():
             message = f"there is no event of the topic {topic!r}"
             raise CorruptRecordError(message)
@@ -108,8 +141,8 @@ class Codec:
             message = f"a row of the topic {topic} cannot be read: {error}"
             raise CorruptRecordError(message) from error
 
-    def entries(self, rows: Iterable[Row]) -> Iterator[Entry]:
-        """The entries of these rows, which begin with the first row of one.
+    def entries(self, rows: Iterable[Row], after: int = 0) -> Iterator[Entry]:
+        """The entries of these rows, which begin with the first row of one, after event number `after` of its match.
 
         Raises:
             CorruptRecordError: as `events`; or an entry without its first row.
@@ -118,9 +151,12 @@ class Codec:
         head: _EntryHead | None = None
         events: list[AnyEvent] = []
         jsons: list[bytes] = []
-        for topic, state in rows:
+        for n, (topic, state) in enumerate(rows, after + 1):
             event = self._event(topic, state)
-            if state.startswith(_HEAD):
+            if event.n != n:
+                message = f"event {n} is numbered {event.n}"
+                raise CorruptRecordError(message)
+            if state.startswith(HEAD):
                 if head is not None:
                     yield _entry(head, events, jsons)
                 head, json = _split(state, event.n)
@@ -144,7 +180,7 @@ def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
     except msgspec.MsgspecError as error:
         message = f"the head of the entry that begins with event {n} cannot be read: {error}"
         raise CorruptRecordError(message) from error
-    return head, b"{" + state[len(_HEAD) + len(bytes(raw)) + 1 :]
+    return head, b"{" + state[len(HEAD) + len(bytes(raw)) + 1 :]
 
 
 def _entry(head: _EntryHead, events: list[AnyEvent], jsons: list[bytes]) -> Entry:

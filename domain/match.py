@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from eventsourcing.persistence import EventStore, Mapper, StoredEvent
+from eventsourcing.persistence import AggregateRecorder, EventStore, Mapper, StoredEvent
 from msgspec import Struct
 
 from domain.codec import Codec, CorruptRecordError
@@ -17,7 +17,7 @@ from domain.entry import Entry, play
 from domain.rules.commands import AnyCommand
 from domain.rules.events import AnyEvent
 from domain.rules.evolve import fold
-from domain.rules.state import State
+from domain.rules.state import State, state_hash
 from domain.sqlite import MatchRecorder
 
 SNAPSHOT_TOPIC = "snapshot.v1"
@@ -90,19 +90,13 @@ class MatchMapper(Mapper[str]):
         return StoredEvent(domain_event.originator_id, domain_event.originator_version, topic, state)
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        """The snapshot that a stored row holds, null if it is one of another version.
-
-        Raises:
-            CorruptRecordError: the row cannot be read.
-
-        """
+        """The snapshot that a stored row holds; null if it is one of another version, or none at all."""
         if stored_event.topic != SNAPSHOT_TOPIC:
             return None
         try:
             state = _decode_state(stored_event.state)
-        except msgspec.MsgspecError as error:
-            message = f"the snapshot {stored_event.originator_version} of {stored_event.originator_id}: {error}"
-            raise CorruptRecordError(message) from error
+        except (msgspec.MsgspecError, TypeError):
+            return None
         return MatchSnapshot(str(stored_event.originator_id), stored_event.originator_version, state)
 
 
@@ -131,16 +125,50 @@ class MatchEventStore(EventStore[str]):
         if desc or limit is not None or lte is not None:
             message = "a match's events are read in order, to their end"
             raise NotImplementedError(message)
-        batches = self.recorder.select_rows(originator_id, gt or 0)
-        return chain.from_iterable(map(self._codec.events, batches))
+        version = gt or 0
+        for rows in self.recorder.select_rows(originator_id, version):
+            yield from self._codec.events(rows, version)
+            version += len(rows)
 
 
 class SnapshotStore(EventStore[str]):
-    """A store of snapshots that passes over those of another version."""
+    """A store of snapshots that believes only those whose state has the hash that the record has at that entry."""
 
-    def get(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """The snapshots asked for, those of this version among them."""
-        return (snapshot for snapshot in super().get(*args, **kwargs) if snapshot is not None)
+    def __init__(self, mapper: MatchMapper, snapshots: AggregateRecorder, record: MatchRecorder, codec: Codec) -> None:
+        super().__init__(mapper, snapshots)
+        self._record = record
+        self._codec = codec
+
+    def get(self, originator_id: str, **kwargs: Any) -> Iterator[Any]:
+        """The snapshots asked for, those that can be believed among them."""
+        return filter(self._believed, super().get(originator_id, **kwargs))
+
+    def _believed(self, snapshot: Any) -> bool:
+        if not isinstance(snapshot, MatchSnapshot):
+            return False
+        name, version, state = snapshot.originator_id, snapshot.originator_version, snapshot.state
+        row = self._record.first_row_of_entry_at(name, version)
+        return (
+            row is not None
+            and (state.match, state.events) == (name, version)
+            and state_hash(state) == self._codec.state_hash(row)
+        )
+
+
+def replay(events: Iterable[AnyEvent], state: State) -> State:
+    """The fold over a stored match.
+
+    Raises:
+        CorruptRecordError: an event tells of something that the ones before it do not allow for.
+
+    """
+    try:
+        return fold(events, state)
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError) as error:
+        message = (
+            f"an event after entry {state.entries} of {state.match} does not follow from the ones before: {error!r}"
+        )
+        raise CorruptRecordError(message) from error
 
 
 def projector(name: str, codec: Codec) -> Any:
@@ -154,7 +182,7 @@ def projector(name: str, codec: Codec) -> Any:
             state = first.state
         elif first is not None:
             rest = chain((first,), rest)
-        fold(rest, state)  # type: ignore[arg-type]  # a snapshot comes first, or not at all
+        replay(rest, state)  # type: ignore[arg-type]  # a snapshot comes first, or not at all
         if match is None and state.entries:
             match = Match(name, state, codec)
         return match

@@ -13,7 +13,7 @@ from typing import Any
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 
-from domain.codec import Row
+from domain.codec import HEAD, CorruptRecordError, Row
 
 BATCH = 1_000
 """How many rows are read at a time."""
@@ -51,23 +51,42 @@ class MatchRecorder(SQLiteApplicationRecorder):
         """The rows of a match with a version above `gt`, in order and in batches.
 
         A batch is a range of versions, so that no more than the fold needs is read of a row.
+
+        Raises:
+            CorruptRecordError: a version is missing.
+
         """
         last = self._last_version(match)
         for start in range(gt, last, BATCH):
+            end = min(start + BATCH, last)
             with self.datastore.transaction(commit=False) as c:
                 c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
                 c.execute(
                     "SELECT topic, state FROM stored_events WHERE originator_id=? "
                     "AND originator_version>? AND originator_version<=? ORDER BY originator_version",
-                    (match, start, min(start + BATCH, last)),
+                    (match, start, end),
                 )
                 rows = c.fetchall()
+            if len(rows) != end - start:
+                message = f"{end - start - len(rows)} of the events {start + 1} to {end} of {match} are missing"
+                raise CorruptRecordError(message)
             yield rows
 
     def _last_version(self, match: str) -> int:
         with self.datastore.transaction(commit=False) as c:
             c.execute("SELECT max(originator_version) FROM stored_events WHERE originator_id=?", (match,))
             return c.fetchone()[0] or 0
+
+    def first_row_of_entry_at(self, match: str, version: int) -> bytes | None:
+        """The state of the first row of the entry whose last one has this version; null if it is not there."""
+        with self.datastore.transaction(commit=False) as c:
+            c.execute(
+                "SELECT state FROM stored_events WHERE originator_id=? AND originator_version<=? "
+                "AND substr(state, 1, ?)=? ORDER BY originator_version DESC LIMIT 1",
+                (match, version, len(HEAD), HEAD),
+            )
+            found = c.fetchone()
+        return found[0] if found else None
 
     def version_of_command(self, match: str, command_id: str) -> int | None:
         """The version of the first event of the command with this id; null if there is none."""

@@ -85,6 +85,20 @@ def starts(draw: st.DrawFn) -> c.StartMatch:
     )
 
 
+def opening(start: c.StartMatch, dealt: int) -> list[AnyCommand]:
+    """What brings a match on: 0 nothing; 1 Souls, shared and on cards of two players; 2 an open Rift too."""
+    one, other = start.players[0].player, start.players[1].player
+    souls: list[AnyCommand] = [c.Release(rank=rank) for rank in (1, 0, 1, 2, 0, 3)]
+    cards: list[AnyCommand] = [
+        c.Enter(card="k1", controller=one, rank=2),
+        c.Enter(card="k2", controller=other, kind="other"),
+        c.Reap(souls=(1,), card="k1"),
+        c.Reap(souls=(4, 2), card="k2"),
+    ]
+    rift: list[AnyCommand] = [c.BeginTurn(player=one), c.OpenRift(player=one, rank=2, souls=(3,))]
+    return [[], souls + cards, souls + cards + rift][dealt]
+
+
 # ------------------------------------------------------------------------------------------------ choices
 
 
@@ -325,7 +339,13 @@ def _change_life(draw: st.DrawFn, state: State) -> AnyCommand:
     if not one_in(draw, 15):
         names = list(dict.fromkeys(names))
     deltas = (-1, 5, -4, 0, -40, 1000, -c.MAX_INTEGER, c.MAX_INTEGER) if one_in(draw, 4) else (-1, 2, -2, 9)
-    changes = tuple([c.LifeChange(player=name, delta=pick(draw, deltas)) for name in names])
+    lives = {name: player.life for name, player in state.players.items()}
+    changes = tuple(
+        [
+            c.LifeChange(player=name, delta=-lives.get(name, 1) if one_in(draw, 12) else pick(draw, deltas))
+            for name in names
+        ]
+    )
     return c.ChangeLife(changes=changes, reason=pick(draw, ("combat", "healing")))
 
 
@@ -500,6 +520,8 @@ def _sensible(state: State) -> list[str]:
     kinds: list[str] = []
     if state.rift:
         kinds += ["summon"] * 3 + ["close_rift"] * 2
+        undefeated = [player for player in state.players.values() if not player.defeated]
+        kinds += ["concede"] if len(undefeated) > 2 else []
     elif state.turn and state.turn.event is None:
         kinds += ["open_rift"] * 4 + ["take_event"]
     if state.payments:

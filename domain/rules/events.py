@@ -4,12 +4,17 @@ Lives here: one struct an event. Must not know: whether any of it was allowed (t
 (`evolve.py`). These names and fields are the storage format: they are added to, never renamed or dropped.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from domain.rules.commands import CardKind, Correction, Deck, NewSoul, Origin, tag_of
 from domain.rules.ruleset import Ruleset
+
+Rank = Annotated[int, Meta(ge=0, le=3)]
+"""The rank of a Soul (S-1)."""
+Power = Annotated[int, Meta(ge=1, le=4)]
+"""The power of a Soul (S-1)."""
 
 
 class Fact(Struct, frozen=True, gc=False):
@@ -26,7 +31,7 @@ class Event(Fact, frozen=True, tag_field="type", tag=tag_of):
 class Soul(Fact, frozen=True):
     """A Soul: its number and its rank, 0 to 3 (S-1)."""
 
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -150,7 +155,7 @@ class SoulCollected(Event, frozen=True):
 
     creature: str
     modifiers: tuple[Modifier, ...]
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -159,7 +164,7 @@ class SoulReleased(Event, frozen=True):
 
     by: str | None
     cause: str | None
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -169,7 +174,7 @@ class SoulReaped(Event, frozen=True):
     by: str | None
     card: str
     cause: str | None
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -177,7 +182,7 @@ class SoulReturned(Event, frozen=True):
     """A Soul is back in the Aether, from the card that was destroyed or left (A-4, A-6)."""
 
     card: str
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -185,7 +190,7 @@ class SoulLost(Event, frozen=True):
     """A Soul is gone with the card that left (A-6)."""
 
     card: str
-    rank: int
+    rank: Rank
     soul: int
 
 
@@ -193,7 +198,7 @@ class SpentSoul(Fact, frozen=True):
     """A Soul of a payment: its power, 1 to 4, and the card that it was on (null: the Aether)."""
 
     card: str | None
-    power: int
+    power: Power
     soul: int
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import rfc8785
+from eventsourcing.persistence import IntegrityError, OperationalError
 
 import domain.application
 from domain import Refusal, State, decode_command, fold, play, state_hash
@@ -217,6 +218,18 @@ class TestRetries:
             matches.start(start())
         assert refused.value.path == "/match"
 
+    def test_second_start_match_of_a_script_is_the_same_command(self, matches: Matches) -> None:
+        """A nameless start_match that is sent again to its match is a retry like any other."""
+        matches.start(start(None, meta={"id": "s"}), "duel")
+        assert matches.give("duel", start(None, meta={"id": "s"})).repeated
+
+    def test_expect_comes_before_the_name_that_is_taken(self, matches: Matches) -> None:
+        """Who expects another number of entries is told so first."""
+        matches.start(start())
+        with pytest.raises(Refusal) as refused:
+            matches.start(start(meta={"expect": 0}))
+        assert refused.value.path == "/meta/expect"
+
     def test_unnamed_match_gets_a_name_of_its_own(self, matches: Matches) -> None:
         """A match without a name is called as told, made unique; its retry finds it again."""
         assert matches.start(start(None), "duel").match == "duel"
@@ -345,6 +358,81 @@ class TestReading:
             connection.execute(f"UPDATE stored_events SET {column}=? WHERE originator_version=2", (value,))  # noqa: S608
         with pytest.raises(CorruptRecordError, match=told):
             list(matches.entries("duel"))
+
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            "DELETE FROM stored_events WHERE originator_version=1",
+            "DELETE FROM stored_events WHERE originator_version=3",
+            "UPDATE stored_events SET originator_version=1000000000000 WHERE originator_version=5",
+            "UPDATE stored_events SET state=CAST(replace(state, '\"n\":5', '\"n\":9') AS BLOB) WHERE originator_version=5",
+            "UPDATE stored_events SET state=CAST(replace(state, '\"rank\":2', '\"rank\":7') AS BLOB)",
+            "UPDATE stored_events SET state=replace(state, '\"n\":5', '\"n\":9') WHERE originator_version=5",
+            ('UPDATE stored_events SET topic=\'soul_lost.v1\', state=CAST(\'{"card":"x","entry":3,"n":3,'
+            '"rank":1,"soul":9,"type":"soul_lost"}\' AS BLOB) WHERE originator_version=3'),
+            ("UPDATE stored_events SET topic=(SELECT topic FROM stored_events WHERE originator_version=2), state=(SELECT "
+            "CAST(replace(replace(state, '\"n\":2', '\"n\":1'), '\"entry\":2', '\"entry\":1') AS BLOB) FROM stored_events "
+            "WHERE originator_version=2) WHERE originator_version=1"),
+        ],
+    )
+    def test_edited_store_is_neither_shown_nor_played_on(self, path: str, edit: str) -> None:
+        """A record with a hole, a wrong number, a rank that cannot be or an event out of nowhere is not folded by guess."""
+        with Matches(sqlite_settings(path)) as matches:
+            matches.start(start())
+            for _ in range(4):
+                matches.give("duel", release(2))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            assert connection.execute(edit).rowcount
+        with Matches(sqlite_settings(path)) as matches:
+            with pytest.raises(CorruptRecordError):
+                matches.state("duel")
+            with pytest.raises(CorruptRecordError):
+                matches.give("duel", release())
+
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            "SET state=CAST(replace(state, '\"life\":30', '\"life\":99') AS BLOB)",
+            "SET state=CAST('{}' AS BLOB)",
+            "SET state=CAST('[' AS BLOB)",
+            "SET state='text'",
+            "SET originator_version=2",
+        ],
+    )
+    def test_edited_snapshot_is_not_believed(self, path: str, edit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A snapshot whose state is not the one that the record has a hash of is passed over."""
+        monkeypatch.setattr(domain.application, "SNAPSHOT_INTERVAL", 4)
+        with Matches(sqlite_settings(path)) as matches:
+            matches.start(start())
+            for _ in range(4):
+                matches.give("duel", release(2))
+            state = matches.state("duel")
+        with closing(sqlite3.connect(path)) as connection, connection:
+            assert connection.execute(f"UPDATE stored_snapshots {edit}").rowcount == 1
+        with Matches(sqlite_settings(path)) as matches:
+            assert matches.state("duel") == state
+            assert matches.give("duel", release(2)).entry.number == 6
+
+    def test_failed_snapshot_does_not_fail_the_command(self, matches: Matches, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A command that is stored is answered, and once, whatever becomes of the snapshot after it."""
+        monkeypatch.setattr(domain.application, "SNAPSHOT_INTERVAL", 1)
+        matches.start(start())
+        for error in (OperationalError("database is locked"), IntegrityError("there already")):
+
+            def fail(*_: Any, error: Exception = error) -> None:
+                raise error
+
+            monkeypatch.setattr(matches.snapshots, "put", fail)
+            matches.give("duel", release())
+        assert matches.state("duel").entries == 3
+
+    def test_id_that_leads_nowhere_is_a_corrupt_record(self, matches: Matches, path: str) -> None:
+        """An index entry without its command is told, not taken for a new command."""
+        matches.start(start())
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO command_ids VALUES ('duel', 'a', 99)")
+        with pytest.raises(CorruptRecordError, match="event 99"):
+            matches.give("duel", release(id="a"))
 
     def test_snapshot_of_another_version_is_passed_over(self, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A snapshot that another version wrote is not read: the match is folded from its events."""

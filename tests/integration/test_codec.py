@@ -67,7 +67,7 @@ def test_there_are_no_other_topics() -> None:
 def test_unknown_fields_of_events_are_ignored() -> None:
     """A newer program may add fields to an event; this one reads what it knows."""
     topic, state = released(Codec())
-    assert Codec().events([(topic, state[:-1] + b',"zeal":9}')]) == Codec().events([(topic, state)])
+    assert Codec().events([(topic, state[:-1] + b',"zeal":9}')], 1) == Codec().events([(topic, state)], 1)
 
 
 class TestUpcasters:
@@ -93,13 +93,13 @@ class TestUpcasters:
             ("soul_released.v3", b'{"rank":2,' + common),
         ]
         expected = SoulReleased(entry=2, n=2, by=None, cause=None, rank=2, soul=1)
-        assert self.third().events(rows) == [expected] * 3
+        assert [self.third().events([row], 1) for row in rows] == [[expected]] * 3
 
     def test_recorded_bytes_stay_as_they_are(self) -> None:
         """The entry of an old row is told in its recorded bytes, not in upcast ones."""
         topic, state = released(Codec())
         old = state.replace(b'"rank":2,"soul"', b'"strength":3,"soul"')
-        (entry,) = self.third().entries([(topic, old)])
+        (entry,) = self.third().entries([(topic, old)], 1)
         assert b'"strength":3' in entry.event_jsons[0]
         assert entry.events == (SoulReleased(entry=2, n=2, by=None, cause=None, rank=2, soul=1),)
 
