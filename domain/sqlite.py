@@ -15,6 +15,9 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 
 from domain.codec import HEAD, CorruptRecordError, Row
 
+TABLE = "stored_events"
+"""The table of the record."""
+
 BATCH = 1_000
 """How many rows are read at a time."""
 
@@ -104,13 +107,12 @@ class MatchRecorder(SQLiteApplicationRecorder):
             return c.fetchone() is not None
 
 
-def is_store(path: Path) -> bool:
-    """Whether this file is a store; it is only looked at.
+def tables(path: Path) -> set[str]:
+    """The tables of this file, which is only looked at.
 
     Raises:
         sqlite3.Error: it is no SQLite file, or cannot be read.
 
     """
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        found = connection.execute("SELECT count(*) FROM sqlite_master WHERE name='stored_events'").fetchone()
-    return bool(found[0])
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}

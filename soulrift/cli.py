@@ -6,7 +6,9 @@ Exit status: 0 for success, 1 for refusals, unknown matches and failed checks, 2
 import os
 import sqlite3
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
@@ -17,7 +19,7 @@ from domain.codec import CorruptRecordError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
 from soulrift import store
-from soulrift.terminal import Output, complain, told, use_utf8
+from soulrift.terminal import Output, complain, discard_output, told, use_utf8
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -110,9 +112,10 @@ def show(match: str, at: int | None, db: str, form: str) -> None:
     output = Output()
     if form == "json":
         output.data(state.view())
-        return
-    for line in board(state):
-        output.line(line)
+    else:
+        for line in board(state):
+            output.line(line)
+    output.end()
 
 
 @main.command(epilog=_EXAMPLE["events"])
@@ -130,14 +133,15 @@ def events(match: str, db: str, form: str) -> None:
                 output.line(notation.line(entry))
                 continue
             for event in entry.event_jsons:
-                sys.stdout.write(event.decode() + "\n")
+                output.line(event.decode())
+    output.end()
 
 
 @main.command(epilog=_EXAMPLE["quote"])
 @click.argument("match", type=_Utf8())
 @click.option("--player", type=_Utf8(), required=True, help="Who would pay.")
 @click.option("--amount", required=True, type=_INTEGER, metavar="N", help="The cost: Soulrift N.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many to list.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many to list.")
 @_db
 @_format
 def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) -> None:
@@ -147,13 +151,21 @@ def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) 
 
     with store.open_to_read(db) as matches:
         state = matches.state(match)
-    found = quoted(state, player, amount, limit)
     output = Output()
+    try:
+        found = quoted(state, player, amount, limit)
+    except Refusal as refusal:
+        if form == "text":
+            raise
+        output.data(refusal.view())
+        output.end()
+        sys.exit(1)
     if form == "json":
         output.data(as_data(state, player, amount, found))
-        return
-    for line in lines(state, player, amount, found):
-        output.line(line)
+    else:
+        for line in lines(state, player, amount, found):
+            output.line(line)
+    output.end()
 
 
 def run() -> NoReturn:
@@ -176,13 +188,17 @@ def run() -> NoReturn:
         complain(told(refusal))
         status = 1
     except (MatchNotFoundError, CorruptRecordError, PersistenceError, sqlite3.Error, TimeoutError, OSError) as error:
-        status = _failed(error)
+        status = _failed(f"error: {error}", error)
+    except Exception as error:  # noqa: BLE001 - the last resort: even a fault of ours is told in one line
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        told_so = f"error: {error!r} at {Path(place.filename).name}:{place.lineno}; this is a fault of Soulrift's own"
+        status = _failed(told_so, error)
     sys.exit(status)
 
 
-def _failed(error: Exception) -> int:
+def _failed(message: str, error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
-        sys.stderr.close()  # nobody reads on; say nothing
-        return 1
-    complain(f"error: {error}")
+        discard_output()  # nobody reads on; say nothing
+    else:
+        complain(message)
     return 1

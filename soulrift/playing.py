@@ -39,7 +39,7 @@ def play(matches: Matches, script: BinaryIO, path: str, *, keep_going: bool) -> 
 
 def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
     """Tell the steps as they are made, then how the match stands; whether nothing was refused."""
-    output, notation = Output(), Notation()
+    output, notation = Output(must_go_on=True), Notation()
     clean, match = True, None
     for number, outcome in steps:
         if isinstance(outcome, Refusal):
@@ -50,9 +50,14 @@ def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
         elif match is None:  # a match that had begun before this call
             for entry in matches.entries(outcome.match):
                 notation.names.learn(entry)
+                notation.names.forget(entry)
         match = match or (outcome.match if isinstance(outcome, Answer) else None)
     if match is not None:
         _tell_end(matches, match, output)
+    output.end()
+    if output.lost and not isinstance(output.lost, BrokenPipeError):
+        complain(f"error: {output.lost}; the script was played to its end, but not all of it could be told")
+        return False
     return clean
 
 

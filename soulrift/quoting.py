@@ -5,33 +5,28 @@ from typing import Any
 
 from rich.text import Text
 
+from domain.rules.corrections import rank_of
 from domain.rules.quotes import Quote
 from domain.rules.state import State
 from soulrift.board import table
 from soulrift.notation import Names, soul
 
 
-def _rank_and_card(state: State, number: int) -> tuple[int, str | None]:
-    if number in state.aether:
-        return state.aether[number].rank, None
-    card = state.battlefield[state.holders[number]]
-    return next(held.rank for held in card.souls if held.soul == number), card.card
-
-
 def as_data(state: State, player: str, amount: int, found: Quote) -> dict[str, Any]:
     """The quote as JSON: each payment with its Souls as in `cost_paid`, `power`, `excess`, `damage` and `reaped`."""
-    payments = []
-    for payment in found.payments:
-        souls = [(number, *_rank_and_card(state, number)) for number in payment.souls]
-        payments.append(
-            {
-                "souls": [{"soul": number, "power": rank + 1, "card": card} for number, rank, card in souls],
-                "power": payment.power,
-                "excess": payment.excess,
-                "damage": payment.damage,
-                "reaped": payment.reaped,
-            }
-        )
+    payments = [
+        {
+            "souls": [
+                {"soul": number, "power": rank_of(state, number) + 1, "card": state.holders.get(number)}
+                for number in payment.souls
+            ],
+            "power": payment.power,
+            "excess": payment.excess,
+            "damage": payment.damage,
+            "reaped": payment.reaped,
+        }
+        for payment in found.payments
+    ]
     return {
         "match": state.match,
         "player": player,
@@ -55,8 +50,8 @@ def lines(state: State, player: str, amount: int, found: Quote) -> Iterator[Text
     for place, payment in enumerate(found.payments, 1):
         told = []
         for number in payment.souls:
-            rank, card = _rank_and_card(state, number)
-            told.append(f"{soul(number, rank)} ({names.card(card) if card else 'Aether'})")
+            card = state.holders.get(number)
+            told.append(f"{soul(number, rank_of(state, number))} ({names.card(card) if card else 'Aether'})")
         burn = f"{payment.damage}, leaves {life - payment.damage}" if payment.excess else "-"
         rows.append((str(place), ", ".join(told), str(payment.power), str(payment.excess or "-"), burn))
     yield from table(rows, ("", "Souls", "power", "over", "life it burns (B-2)"))

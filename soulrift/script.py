@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from domain.rules.shape import MAX_LINE_BYTES
+from domain.rules.strict_json import MAX_LINE_BYTES
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

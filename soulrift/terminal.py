@@ -1,8 +1,10 @@
 """What goes to standard output and standard error: colour on a terminal, plain text in a pipe, UTF-8 everywhere."""
 
 import io
+import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -19,27 +21,58 @@ _encode = msgspec.json.Encoder().encode
 
 def use_utf8() -> None:
     """Let no name, in whatever script, fail at a terminal or pipe of another encoding."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 class Output:
-    """Lines of text on standard output."""
+    """Lines on standard output.
 
-    def __init__(self) -> None:
+    With `must_go_on`, work is finished when nobody reads on or the disk is full; `lost` then holds the error.
+    """
+
+    def __init__(self, *, must_go_on: bool = False) -> None:
+        self.lost: OSError | None = None
+        self._must_go_on = must_go_on
         self._console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
     def line(self, text: Text | str = "") -> None:
         """Write one line."""
-        if self._console.is_terminal:
-            self._console.print(text)
-        else:
-            sys.stdout.write(f"{text.plain if isinstance(text, Text) else text}\n")
+        if self.lost:
+            return
+        try:
+            if self._console.is_terminal:
+                self._console.print(text)
+            else:
+                sys.stdout.write(f"{text.plain if isinstance(text, Text) else text}\n")
+        except OSError as error:
+            self._lose(error)
 
     def data(self, value: object) -> None:
         """Write a value as one line of JSON."""
-        sys.stdout.write(_encode(value).decode() + "\n")
+        self.line(_encode(value).decode())
+
+    def end(self) -> None:
+        """See everything written."""
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        self.lost = error
+        discard_output()
+        if not self._must_go_on:
+            raise error
+
+
+def discard_output() -> None:
+    """Send what is still to be printed nowhere, so that the interpreter's own last flush is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def progress(steps: Iterable[T], what: str) -> Iterable[T]:

@@ -35,6 +35,15 @@ def tag_of(class_name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", class_name).lower()
 
 
+RIFT_SUMMONING = "rift_summoning"
+"""The Event that only `open_rift` takes (R-1)."""
+
+
+def deck_of(rank: int) -> Deck:
+    """The deck from which a creature of this rank is summoned, when the command names none."""
+    return "extra" if rank >= 1 else "main"
+
+
 class Part(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """A JSON object inside a command."""
 

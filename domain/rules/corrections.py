@@ -3,9 +3,7 @@
 Must not know: whether a correction is allowed (`rulings.py`).
 """
 
-from bisect import insort
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET
@@ -13,8 +11,6 @@ from msgspec import UNSET
 from domain.rules import commands as c
 from domain.rules.events import MadeCorrection, NumberedSoul, Soul
 from domain.rules.state import State
-
-_by_number = attrgetter("soul")
 
 
 def kind_of(correction: c.Correction) -> str:
@@ -47,8 +43,7 @@ def rank_of(state: State, soul: int) -> int:
 
 def _put_soul(state: State, soul: Soul, to: str | c.OnCard) -> None:
     if isinstance(to, c.OnCard):
-        insort(state.battlefield[to.card].souls, soul, key=_by_number)
-        state.holders[soul.soul] = to.card
+        state.lay(soul, to.card)
     elif to == "aether":
         state.aether[soul.soul] = soul
     else:

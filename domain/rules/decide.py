@@ -1,7 +1,7 @@
 """The one door: what a command makes of a match, by the rules.
 
-Two laws hold here: `decide` judges and changes nothing; a command that is not in the table, or comes when it may not,
-is refused before any decider sees it. Deciders are pure functions of the state and one command; each asks in the
+Two laws hold here: `decide` judges and changes nothing; what comes before a match has begun or after it has ended is
+refused before any decider sees it. Deciders are pure functions of the state and one command; each asks in the
 order of the wire contract: names and numbers that must exist, defeated players (L-5), then the rules of its command.
 """
 

@@ -4,16 +4,12 @@ Lives here: one function an event, and the table of them. Must not know: whether
 and never fails on a match's own history.
 """
 
-from bisect import insort
 from collections.abc import Callable, Iterable
-from operator import attrgetter
 from typing import Any
 
 from domain.rules import events as e
 from domain.rules.corrections import correct
 from domain.rules.state import Card, Description, OpenPayment, Player, Rift, State, Turn
-
-_by_number = attrgetter("soul")
 
 
 def evolve(state: State, event: e.AnyEvent) -> None:
@@ -108,8 +104,7 @@ def _soul_collected(state: State, event: e.SoulCollected | e.SoulReleased) -> No
 
 
 def _soul_reaped(state: State, event: e.SoulReaped) -> None:
-    insort(state.battlefield[event.card].souls, state.aether.pop(event.soul), key=_by_number)
-    state.holders[event.soul] = event.card
+    state.lay(state.aether.pop(event.soul), event.card)
 
 
 def _soul_returned(state: State, event: e.SoulReturned) -> None:

@@ -8,7 +8,7 @@ from domain.rules.ending import Because, defeat, end
 from domain.rules.lookups import able, defeated, no_player
 from domain.rules.refusal import Refusal, bad_input, pointer
 from domain.rules.ruleset import RULES_VERSION, Ruleset
-from domain.rules.state import Rift, State, Turn
+from domain.rules.state import State, Turn
 
 
 def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
@@ -97,12 +97,3 @@ def end_match(state: State, command: c.EndMatch) -> tuple[e.AnyEvent, ...]:
     events: list[e.AnyEvent] = []
     end(state, events, command.winner, command.reason, state.rift)
     return tuple(events)
-
-
-def open_rift_of(state: State, player: str, rule: str) -> Rift:
-    """The open Rift of this player; refused by `rule` if there is none or it is another's."""
-    if state.rift is None:
-        raise Refusal(rule, f"no Rift is open for {player}")
-    if state.rift.player != player:
-        raise Refusal(rule, f"the open Rift is {state.rift.player}'s, not {player}'s", player=state.rift.player)
-    return state.rift

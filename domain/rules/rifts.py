@@ -8,11 +8,9 @@ from domain.rules.cards import MAX_RANK
 from domain.rules.ending import burn, burn_out, defeat
 from domain.rules.lookups import able, defeated, on_battlefield_already, seat, souls_at_hand
 from domain.rules.payments import judge_payment
-from domain.rules.players import event_used, open_rift_of, whose_turn
+from domain.rules.players import event_used, whose_turn
 from domain.rules.refusal import Refusal
-from domain.rules.state import State
-
-RIFT_SUMMONING = "rift_summoning"
+from domain.rules.state import Rift, State
 
 
 def open_rift(state: State, command: c.OpenRift) -> tuple[e.AnyEvent, ...]:
@@ -24,7 +22,7 @@ def open_rift(state: State, command: c.OpenRift) -> tuple[e.AnyEvent, ...]:
     spent, power = judge_payment(state, command.player, command.rank, command.souls)
     entry, n, payment = state.entries + 1, state.events + 1, state.numbered.payments + 1
     events: list[e.AnyEvent] = [
-        e.EventTaken(entry, n, RIFT_SUMMONING, command.player),
+        e.EventTaken(entry, n, c.RIFT_SUMMONING, command.player),
         e.CostPaid(entry, n + 1, command.rank, None, None, payment, command.player, power, spent, None),
     ]
     if power > command.rank and burn_out(state, events, player, power - command.rank, "overpay", payment):
@@ -58,7 +56,31 @@ def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
     owner = command.player if command.owner is UNSET else seat(state, command.owner, "owner").player
     if player.defeated:
         raise defeated(player)
-    rift = open_rift_of(state, command.player, "R-3")
+    rift, deck = _lets_through(state, command)
+    entry = state.entries + 1
+    summoned = e.CreatureSummoned(
+        entry,
+        state.events + 1,
+        command.card,
+        command.player,
+        deck,
+        command.definition,
+        entry,
+        "creature",
+        command.name,
+        owner,
+        command.rank,
+        False,
+        command.soulless,
+        (),
+        rift.rift,
+    )
+    return (summoned,)
+
+
+def _lets_through(state: State, command: c.Summon) -> tuple[Rift, c.Deck]:
+    """R-3, then C-5: the player's open Rift and the deck, if a creature of this rank may come through."""
+    rift = _open_rift_of(state, command.player, "R-3")
     lowest = state.ruleset.rift_min_rank
     if not lowest <= command.rank <= rift.rank:
         raise Refusal(
@@ -68,41 +90,17 @@ def summon(state: State, command: c.Summon) -> tuple[e.AnyEvent, ...]:
             lowest=lowest,
             highest=rift.rank,
         )
-    deck = deck_of(command.rank) if command.deck is UNSET else command.deck
+    deck = c.deck_of(command.rank) if command.deck is UNSET else command.deck
     if deck == "extra" and command.rank == 0:
         raise Refusal(
             "C-5", f"{command.card} cannot be of rank 0: a creature of the extra deck has rank 1, 2 or 3", rank=0
         )
-    entry = state.entries + 1
-    return (
-        e.CreatureSummoned(
-            entry,
-            state.events + 1,
-            command.card,
-            command.player,
-            deck,
-            command.definition,
-            entry,
-            "creature",
-            command.name,
-            owner,
-            command.rank,
-            False,
-            command.soulless,
-            (),
-            rift.rift,
-        ),
-    )
-
-
-def deck_of(rank: int) -> c.Deck:
-    """The deck from which a creature of this rank is summoned, when the command names none."""
-    return "extra" if rank >= 1 else "main"
+    return rift, deck
 
 
 def close_rift(state: State, command: c.CloseRift) -> tuple[e.AnyEvent, ...]:
     player = able(state, command.player)
-    rift = open_rift_of(state, command.player, "R-4")
+    rift = _open_rift_of(state, command.player, "R-4")
     unused = rift.rank - rift.highest
     events: list[e.AnyEvent] = [
         e.RiftClosed(state.entries + 1, state.events + 1, unused, rift.highest, rift.player, rift.rift, unused)
@@ -110,3 +108,12 @@ def close_rift(state: State, command: c.CloseRift) -> tuple[e.AnyEvent, ...]:
     if unused and burn(state, events, player, unused, "rift", rift=rift.rift) <= 0:
         defeat(state, events, {command.player: "life"}, None)
     return tuple(events)
+
+
+def _open_rift_of(state: State, player: str, rule: str) -> Rift:
+    """The open Rift of this player; refused by `rule` if there is none or it is another's."""
+    if state.rift is None:
+        raise Refusal(rule, f"no Rift is open for {player}")
+    if state.rift.player != player:
+        raise Refusal(rule, f"the open Rift is {state.rift.player}'s, not {player}'s", player=state.rift.player)
+    return state.rift

@@ -8,9 +8,11 @@ their fields in sorted order, so that encoding them as they stand is RFC 8785. W
 definitions) is kept beside them in `names` and `descriptions`.
 """
 
+from bisect import insort
 from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
@@ -86,6 +88,9 @@ class Numbered(Struct, gc=False):
     souls: int = 0
 
 
+_by_number = attrgetter("soul")
+
+
 @dataclass(slots=True)  # not a Struct, whose fields take four times as long to assign
 class State:
     """The whole state of one match. It is unstarted, with no entries, before its `match_started`."""
@@ -109,6 +114,11 @@ class State:
     payments: dict[int, OpenPayment] = field(default_factory=dict)
     gone: int = 0
     numbered: Numbered = field(default_factory=Numbered)
+
+    def lay(self, soul: Soul, card: str) -> None:
+        """Put a Soul, taken from elsewhere, on a card."""
+        insort(self.battlefield[card].souls, soul, key=_by_number)
+        self.holders[soul.soul] = card
 
     def copy(self) -> "State":
         """A state of its own: nothing that happens to one of the two changes the other."""

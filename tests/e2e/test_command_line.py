@@ -44,14 +44,17 @@ class TestExitStatus:
             (["show", "duel", "--format", "xml"], 2, "'xml' is not one of"),
             (["show"], 2, "Missing argument 'MATCH'"),
             (["show", "duel", "--db", "missing.db"], 2, "there is no store missing.db"),
-            (["show", "duel", "--db", "text.txt"], 2, "text.txt is no store"),
+            (["show", "duel", "--db", "text.txt"], 2, "text.txt cannot be opened as a store: file is not a database"),
             (["show", "duel", "--db", "empty.db"], 2, "empty.db is no store"),
             (["show", "duel", "--db", "foreign.db"], 2, "foreign.db is no store"),
-            (["show", "duel", "--db", "."], 2, ". is no store"),
+            (["show", "duel", "--db", "."], 2, ". cannot be opened as a store"),
             (["show", "duel", "--db", "mysql://x/y"], 2, "mysql:// names no kind of store"),
             (["play", "missing.jsonl"], 2, "No such file"),
             (["play", "."], 2, "Is a directory"),
-            (["play", "text.txt", "--db", "no/such/folder/x.db"], 1, "unable to open database file"),
+            (["play", "text.txt", "--db", "no/such/folder/x.db"], 2, "there is no folder for the store"),
+            (["play", "text.txt", "--db", "."], 2, ". cannot be opened as a store"),
+            (["play", "text.txt", "--db", "text.txt"], 2, "text.txt cannot be opened as a store"),
+            (["play", "text.txt", "--db", "foreign.db"], 2, "another program's database"),
             (["dance"], 2, "No such command 'dance'"),
             (["--loud"], 2, "No such option"),
             (["quote", "duel", "--player", "nobody", "--amount", "1"], 1, "only ada and bo"),
@@ -77,7 +80,7 @@ class TestExitStatus:
         """`soulrift events … | head -1` says nothing on standard error."""
         many = script(*[{"type": "release"}] * 3000, match="long")
         assert run("play", "-", stdin=many).returncode == 0
-        done = subprocess.run(  # noqa: S602 - a pipe is what is tested
+        done = subprocess.run(
             f"{sys.executable} -m soulrift events long | head -1",
             shell=True,
             capture_output=True,
@@ -85,6 +88,63 @@ class TestExitStatus:
             check=False,
         )
         assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
+
+    def test_refused_question_is_data_in_json(self, run: Run) -> None:
+        """With --format json a refusal is on standard output, as an object."""
+        done = run("quote", "duel", "--player", "zoe", "--amount", "1", "--format", "json")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert json.loads(done.stdout) == {
+            "rule": "input",
+            "message": 'there is no player "zoe" in this match, only ada and bo',
+            "path": "/player",
+            "details": {},
+        }
+
+    @pytest.mark.parametrize("target", [">&-", ">/dev/full", "| head -1"])
+    def test_script_is_played_to_its_end_whoever_listens(self, run: Run, tmp_path: Path, target: str) -> None:
+        """Closed, full or broken standard output costs no command, and makes no traceback."""
+        (tmp_path / "long.jsonl").write_text(script(*[{"type": "release"}] * 2000, match="long"))
+        done = subprocess.run(
+            f"{sys.executable} -m soulrift play long.jsonl {target}",
+            shell=True,
+            capture_output=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert b"Traceback" not in done.stderr
+        assert (b"No space left" in done.stderr) == (target == ">/dev/full")
+        assert json.loads(run("show", "long", "--format", "json").stdout)["entries"] == 2001
+
+    @pytest.mark.parametrize("target", [">&-", ">/dev/full"])
+    @pytest.mark.parametrize("question", ["show duel", "events duel", "events duel --format json"])
+    def test_question_nobody_can_hear_is_no_traceback(self, tmp_path: Path, question: str, target: str) -> None:
+        """Closed or full standard output is told in one line at most."""
+        done = subprocess.run(
+            f"{sys.executable} -m soulrift {question} {target}",
+            shell=True,
+            capture_output=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert len(done.stderr.splitlines()) <= 1
+        assert b"Traceback" not in done.stderr
+
+    def test_corrupt_record_is_told_in_one_line(self, run: Run, tmp_path: Path) -> None:
+        """No question about a damaged match is answered, or ends in a traceback."""
+        with closing(sqlite3.connect(tmp_path / "soulrift.db")) as connection, connection:
+            connection.execute("DELETE FROM stored_events WHERE originator_version=3")
+        for question in (["show", "duel"], ["events", "duel"], ["quote", "duel", "--player", "ada", "--amount", "1"]):
+            done = run(*question)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr == "error: 1 of the events 1 to 6 of duel are missing\n"
+
+    def test_locked_store_is_told_in_one_line(self, run: Run, tmp_path: Path) -> None:
+        """A store that another program keeps locked is an error in one line, and nothing is half written."""
+        with closing(sqlite3.connect(tmp_path / "soulrift.db", isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            done = run("play", "-", stdin=script(match="other"))
+        assert (done.returncode, done.stderr) == (1, "error: database is locked\n")
+        assert run("show", "other").returncode == 1
 
 
 class TestStore:
