@@ -51,7 +51,7 @@ def test_console_commands_work(run: Run) -> None:
 
 
 def test_two_commands_are_targets_of_the_makefile() -> None:
-    """`make run` and `make test` are what the README names, and CI runs the latter and `make check`."""
+    """`make run` and `make test` are what the README names, and the Makefile has both."""
     makefile = (ROOT / "Makefile").read_text()
     named = re.findall(r"^\$ make (\S+)$", README, re.MULTILINE)
     assert named == ["run", "test"]

@@ -46,12 +46,17 @@ def test_rules_and_wire_format_name_every_ruleset_field() -> None:
             assert f"`{field}`" in text(name), name
 
 
-def test_readme_names_every_command_with_its_options() -> None:
-    """Each command of the command line is in the README's table."""
+def test_every_command_is_documented_with_its_options() -> None:
+    """Each command is in the README's table and has its chapter, which names all its options."""
     readme = (ROOT / "README.md").read_text()
+    common, *chapters = re.split(r"^## `soulrift ", text("command-line.md"), flags=re.MULTILINE)
+    by_command = {chapter.split()[0].rstrip("`"): chapter for chapter in chapters}
     assert isinstance(main, click.Group)
-    for command in main.commands:
-        assert re.search(rf"^\| `{command}\b", readme, re.MULTILINE), command
+    assert set(by_command) == set(main.commands)
+    for name, command in main.commands.items():
+        assert re.search(rf"^\| `{name}\b", readme, re.MULTILINE), name
+        for option in [each for each in command.params if isinstance(each, click.Option)]:
+            assert f"`{option.opts[0]}" in common + by_command[name], option.opts
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
@@ -78,8 +83,10 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 
 def test_performance_says_when_and_where_it_was_measured() -> None:
-    """The table of figures carries its date and machine, and misses no bar."""
+    """The table of figures carries its date and machine, has a row for each that is measured, and misses no bar."""
     measured = text("performance.md")
+    rows = [line for line in measured.splitlines() if line.startswith("| ") and line.rstrip().endswith("| met |")]
+    assert len(rows) >= 10
     assert re.search(r"\b20\d\d-\d\d-\d\d\b", measured)
     assert "cores" in measured
     assert "MISSED" not in measured
