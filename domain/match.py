@@ -5,7 +5,7 @@ last event, so that the uniqueness of versions guards every append.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice, takewhile
 from typing import Any
 
 import msgspec
@@ -121,12 +121,14 @@ class MatchEventStore(EventStore[str]):
         desc: bool = False,
         limit: int | None = None,
     ) -> Iterator[Any]:
-        """The events of a match, in order, a batch at a time."""
-        if desc or limit is not None or lte is not None:
-            message = "a match's events are read in order, to their end"
-            raise NotImplementedError(message)
-        version = gt or 0
-        for rows in self.recorder.select_rows(originator_id, version):
+        """The events of a match, in order unless `desc`, read a batch at a time."""
+        events: Iterable[AnyEvent] = self._in_order(originator_id, gt or 0)
+        if lte is not None:
+            events = takewhile(lambda event: event.n <= lte, events)
+        return islice(reversed(list(events)) if desc else events, limit)
+
+    def _in_order(self, match: str, version: int) -> Iterator[AnyEvent]:
+        for rows in self.recorder.select_rows(match, version):
             yield from self._codec.events(rows, version)
             version += len(rows)
 

@@ -133,7 +133,7 @@ def events(match: str, db: str, form: str) -> None:
                 output.line(notation.line(entry))
                 continue
             for event in entry.event_jsons:
-                output.line(event.decode())
+                output.json(event)
     output.end()
 
 

@@ -16,6 +16,12 @@ from domain.rules.refusal import Refusal
 
 T = TypeVar("T")
 
+LONGEST_PATH = 200
+"""How much of a JSON Pointer is shown to people."""
+
+_UNSEEN = {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Characters that break a line or turn the direction of all that follows, spelled out for people."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -44,17 +50,28 @@ class Output:
         """Write one line."""
         if self.lost:
             return
+        plain = text.plain if isinstance(text, Text) else text
+        seen = plain.translate(_UNSEEN)
         try:
             if self._console.is_terminal:
-                self._console.print(text)
+                self._console.print(text if seen == plain else Text(seen))
             else:
-                sys.stdout.write(f"{text.plain if isinstance(text, Text) else text}\n")
+                sys.stdout.write(seen + "\n")
         except OSError as error:
             self._lose(error)
 
     def data(self, value: object) -> None:
         """Write a value as one line of JSON."""
-        self.line(_encode(value).decode())
+        self.json(_encode(value))
+
+    def json(self, encoded: bytes) -> None:
+        """Write JSON as one line, byte for byte."""
+        if self.lost:
+            return
+        try:
+            sys.stdout.write(encoded.decode() + "\n")
+        except OSError as error:
+            self._lose(error)
 
     def end(self) -> None:
         """See everything written."""
@@ -83,10 +100,11 @@ def progress(steps: Iterable[T], what: str) -> Iterable[T]:
 
 def complain(message: str) -> None:
     """Write one line to standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(message, style="red"))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(message.translate(_UNSEEN), style="red"))
 
 
 def told(refusal: Refusal) -> str:
     """A refusal in one line: rule, place, message."""
-    place = f" at {refusal.path}" if refusal.path else ""
+    path = refusal.path or ""
+    place = f" at {path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + '…'}" if path else ""
     return f"{refusal.rule}{place}: {refusal.message}"

@@ -289,6 +289,18 @@ class TestOutput:
             "6           Hound is destroyed; Soul 2 rises from Hound",
         ]
 
+    def test_characters_that_would_garble_a_line_are_spelled_out(self, run: Run) -> None:
+        """A line separator or a change of direction in a name stays within its line, and is exact in JSON."""
+        name = "A\u2028B\u202eC"
+        start = {"type": "start_match", "match": "odd", "players": [{"player": "a", "name": name}, {"player": "b"}]}
+        run("play", "-", stdin=json.dumps(start) + "\n")
+        (line,) = run("events", "odd").stdout.splitlines()
+        assert "A\\u2028B\\u202eC and b" in line
+        (event,) = run("events", "odd", "--format", "json").stdout.split("\n")[:-1]
+        assert json.loads(event)["players"][0]["name"] == name
+        refused = run("play", "-", stdin=script({"type": "release", "k" * 1000: 1}, match="odd-2"))
+        assert len(refused.stderr) < 500
+
     def test_any_locale(self, run: Run) -> None:
         """Output is UTF-8 whatever the locale says: a name never stops the program."""
         players = [{"player": "a", "name": "Zoë 🦊"}, {"player": "b"}]

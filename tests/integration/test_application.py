@@ -451,6 +451,19 @@ class TestReading:
             assert matches.state("duel") == state
             assert matches.state("duel", 2) == state
 
+    def test_library_finds_its_own_ways_to_read(self, matches: Matches) -> None:
+        """The event store answers as the library's own would: from, to, backward, and the first few."""
+        matches.start(start())
+        for _ in range(4):
+            matches.give("duel", release())
+
+        def numbers(**how: Any) -> list[int]:
+            return [event.n for event in matches.events.get("duel", **how)]  # type: ignore[attr-defined]
+
+        assert numbers() == [1, 2, 3, 4, 5]
+        assert numbers(gt=1, lte=4) == [2, 3, 4]
+        assert numbers(desc=True, limit=2) == [5, 4]
+
     def test_matches_of_one_store_do_not_meet(self, matches: Matches) -> None:
         """Names that differ in a quote, a comma, an emoji, an accent or in case are different matches."""
         names = ["duel", "Duel", "duel,", 'du"el', "du'el", "duel|1", "決闘", "duel🜂", "due\u0301l", "duél", "מבחן"]
