@@ -142,7 +142,9 @@ class Matches(Application[str]):
         if expect is not None and expect != entries:
             raise bad_input("/meta/expect", f"{expect} entries are expected, but {name} has {entries}", entries=entries)
         if new and entries:
-            raise bad_input("/match", f"there is a match {quoted(name)} already; choose another name")
+            raise bad_input(
+                "/match", f"there is a match {quoted(name)} already; choose another name, or go on with it by meta.id"
+            )
         return match
 
     def _first_answer(self, match: str, command: AnyCommand) -> Entry | None:
@@ -170,12 +172,14 @@ class Matches(Application[str]):
                 name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
             )
         except AggregateNotFoundError:
-            message = f"there is no match {quoted(name)} in this store"
-            raise MatchNotFoundError(message) from None
+            raise self._not_found(name) from None
         except CorruptRecordError:
             self._forget(name)  # folded half way
             raise
         return match
+
+    def _not_found(self, name: str) -> MatchNotFoundError:
+        return MatchNotFoundError(f"there is no match {quoted(name)} in {self.env['SQLITE_DBNAME']}")
 
     def _forget(self, name: str) -> None:
         if self.repository.cache is not None:
@@ -221,8 +225,7 @@ class Matches(Application[str]):
 
         """
         if not self.has(match):
-            message = f"there is no match {quoted(match)} in this store"
-            raise MatchNotFoundError(message)
+            raise self._not_found(match)
         return self._entries(match)
 
     def _entries(self, match: str, after_version: int = 0) -> Iterator[Entry]:
@@ -252,6 +255,9 @@ class Matches(Application[str]):
 
 def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
     """A command from its JSON; one that was made in Python passes the same edge."""
+    if not isinstance(command, Command | bytes | str):
+        message = f"a command is JSON text or a Command, not a {type(command).__name__}"  # type: ignore[unreachable]
+        raise TypeError(message)
     if isinstance(command, Command):
         try:
             command = msgspec.json.encode(command)

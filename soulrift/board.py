@@ -69,7 +69,9 @@ def _souls(souls: Iterable[e.Soul]) -> str:
 
 
 def _card(card: Card, names: Names) -> tuple[str, ...]:
-    traits = [card.kind] if card.rank is None else [f"rank {card.rank}"]
+    traits = (
+        ["creature" if card.kind == "creature" else "not a creature"] if card.rank is None else [f"rank {card.rank}"]
+    )
     traits += ["Sealed"] * card.sealed + ["Soulless"] * card.soulless
     owner = "" if card.owner == card.controller else names.player(card.owner)
     held = _souls(card.souls) if card.souls else ""

@@ -19,7 +19,7 @@ from domain.codec import CorruptRecordError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
 from soulrift import store
-from soulrift.terminal import Output, complain, discard_output, told, use_utf8
+from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -31,9 +31,6 @@ class _Utf8(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
 
     def convert(self, value: str, *_: object) -> str:
         return os.fsencode(value).decode("utf-8", "backslashreplace")
-
-
-_INTEGER = click.IntRange(-MAX_INTEGER, MAX_INTEGER)
 
 
 def _db(command: _Command) -> _Command:
@@ -140,7 +137,7 @@ def events(match: str, db: str, form: str) -> None:
 @main.command(epilog=_EXAMPLE["quote"])
 @click.argument("match", type=_Utf8())
 @click.option("--player", type=_Utf8(), required=True, help="Who would pay.")
-@click.option("--amount", required=True, type=_INTEGER, metavar="N", help="The cost: Soulrift N.")
+@click.option("--amount", required=True, type=int, metavar="N", help="The cost: Soulrift N.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many to list.")
 @_db
 @_format
@@ -149,6 +146,9 @@ def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) 
     from domain.rules.quotes import quote as quoted
     from soulrift.quoting import as_data, lines
 
+    if abs(amount) > MAX_INTEGER:
+        message = f"no cost is beyond {MAX_INTEGER}"
+        raise click.BadParameter(message, param_hint="--amount")
     with store.open_to_read(db) as matches:
         state = matches.state(match)
     output = Output()
@@ -185,7 +185,7 @@ def run() -> NoReturn:
         complain(f"error: {error}")
         status = 2
     except Refusal as refusal:
-        complain(told(refusal))
+        complain(str(refusal))
         status = 1
     except (MatchNotFoundError, CorruptRecordError, PersistenceError, sqlite3.Error, TimeoutError, OSError) as error:
         status = _failed(f"error: {error}", error)

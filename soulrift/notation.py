@@ -201,7 +201,9 @@ def _life_changed(names: Names, event: e.LifeChanged) -> str:
 
 
 def _player_defeated(names: Names, event: e.PlayerDefeated) -> str:
-    how = {"life": "has no life left (L-3)", "concede": "concedes (L-4)", "ruling": "is out by a ruling (J-1)"}
+    if event.because == "concede":
+        return "concedes (L-4)"  # as the one who acts
+    how = {"life": "has no life left (L-3)", "ruling": "is out by a ruling (J-1)"}
     return f"{names.player(event.player)} {how[event.because]}"
 
 

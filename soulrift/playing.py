@@ -10,7 +10,7 @@ from domain.rules.refusal import Refusal, bad_input
 from soulrift.board import Whereabouts, board
 from soulrift.notation import Notation
 from soulrift.script import commands, name_from
-from soulrift.terminal import Output, complain, progress, told
+from soulrift.terminal import Output, complain, progress
 
 Step = tuple[int, Answer | Refusal]
 """The number of a line, and what it led to."""
@@ -44,7 +44,7 @@ def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
     for number, outcome in steps:
         if isinstance(outcome, Refusal):
             clean = False
-            complain(f"{path}:{number}: {told(outcome)}")
+            complain(f"{path}:{number}: {outcome}")
         elif not outcome.repeated:
             output.line(notation.line(outcome.entry))
         elif match is None:  # a match that had begun before this call
@@ -66,6 +66,7 @@ def _tell_end(matches: Matches, match: str, output: Output) -> None:
     output.line()
     for line in board(matches.state(match)):
         output.line(line)
+    output.line()
     whereabouts = Whereabouts()
     for entry in matches.entries(match):
         whereabouts.take(entry)

@@ -44,7 +44,8 @@ def lines(state: State, player: str, amount: int, found: Quote) -> Iterator[Text
     if not found.payments:
         yield Text(f"{who} cannot pay Soulrift {amount}: the Souls open to {who} have power {found.available} (P-6)")
         return
-    yield Text(f"{who} has Souls of power {found.available} to pay Soulrift {amount}, best first:", style="bold")
+    head = f"{who} has Souls of power {found.available} to pay Soulrift {amount}"
+    yield Text(f"{head}, best first; of Souls alike the oldest stands for all:", style="bold")
     life = state.players[player].life
     rows = []
     for place, payment in enumerate(found.payments, 1):

@@ -36,5 +36,5 @@ def _skip_rest_of_line(script: BinaryIO) -> None:
 
 def name_from(path: str) -> str:
     """The name of the match in a script whose `start_match` gives none: the file's stem, as far as a name can be it."""
-    stem = "stdin" if path == "-" else Path(path).stem
+    stem = "stdin" if path in {"-", "<stdin>"} else Path(path).stem
     return _NOT_IN_NAMES.sub("_", stem)[:64] or "match"

@@ -12,12 +12,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.text import Text
 
-from domain.rules.refusal import Refusal
-
 T = TypeVar("T")
 
-LONGEST_PATH = 200
-"""How much of a JSON Pointer is shown to people."""
 
 _UNSEEN = {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 """Characters that break a line or turn the direction of all that follows, spelled out for people."""
@@ -101,10 +97,3 @@ def progress(steps: Iterable[T], what: str) -> Iterable[T]:
 def complain(message: str) -> None:
     """Write one line to standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(message.translate(_UNSEEN), style="red"))
-
-
-def told(refusal: Refusal) -> str:
-    """A refusal in one line: rule, place, message."""
-    path = refusal.path or ""
-    place = f" at {path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + '…'}" if path else ""
-    return f"{refusal.rule}{place}: {refusal.message}"

@@ -58,7 +58,7 @@ def _faults_of(value: object, node: msgspec.inspect.Type, path: tuple[Key, ...])
         yield from _struct_faults(value, node, path)
     elif isinstance(node, msgspec.inspect.VarTupleType) and isinstance(value, list):
         if not (node.min_length or 0) <= len(value) <= (node.max_length or len(value)):
-            yield bad_input(pointer(*path), f"must be {_wanted(node)}, not {len(value)}")
+            yield bad_input(pointer(*path), f"must be {_wanted(node)}, not of {len(value)}")
         for index, item in enumerate(value):
             yield from _faults_of(item, node.item_type, (*path, index))
     elif not _fits(value, node):

@@ -24,7 +24,7 @@ class RiftOption(Struct, frozen=True, gc=False):
 class Options(Struct, frozen=True, gc=False):
     """What a player may do now, beside what the game's own effects make happen.
 
-    `summon`: the ranks that may come through the player's open Rift; `payments`: the player's open payments, whose
+    `summon`: the ranks that may come through the player's open Rift; `open_payments`: the player's payments, whose
     effects are still to resolve or fizzle (a defeated player's too: E-1).
     """
 
@@ -33,7 +33,7 @@ class Options(Struct, frozen=True, gc=False):
     summon: tuple[int, ...]
     close_rift: bool
     concede: bool
-    payments: tuple[int, ...]
+    open_payments: tuple[int, ...]
 
 
 def options(state: State, player: str, limit: int = LIMIT) -> Options:
@@ -58,7 +58,7 @@ def options(state: State, player: str, limit: int = LIMIT) -> Options:
         summon=tuple(range(state.ruleset.rift_min_rank, rift.rank + 1)) if rift is not None and mine else (),
         close_rift=mine,
         concede=True,
-        payments=waiting,
+        open_payments=waiting,
     )
 
 

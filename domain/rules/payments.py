@@ -134,10 +134,14 @@ def _nothing_superfluous(state: State, player: str, amount: int, spent: list[e.S
 def _superfluous(spent: list[e.SpentSoul], amount: int, power: int) -> Refusal:
     excess = power - amount
     souls = [soul.soul for soul in spent if soul.power <= excess]
-    told = f"Soul {souls[0]} is" if len(souls) == 1 else f"each of the Souls {listed(souls)} is"
+    told = (
+        f"Soul {souls[0]} is not needed"
+        if len(souls) == 1
+        else f"any one of the Souls {listed(souls)} could be left out"
+    )
     return Refusal(
         "P-5",
-        f"{told} not needed: power {power} for Soulrift {amount} leaves {excess} over",
+        f"{told}: power {power} for Soulrift {amount} leaves {excess} over",
         amount=amount,
         power=power,
         superfluous=souls,

@@ -42,7 +42,7 @@ def take_event(state: State, command: c.TakeEvent) -> tuple[e.AnyEvent, ...]:
     able(state, command.player)
     turn = state.turn
     if turn is None or turn.player != command.player:
-        raise Refusal("R-1", f"{command.player} has an Event only in an own turn; {whose_turn(state)}")
+        raise Refusal("R-1", f"{command.player} has an Event only on {command.player}'s own turn; {whose_turn(state)}")
     if turn.event is not None:
         raise event_used(turn)
     return (e.EventTaken(state.entries + 1, state.events + 1, command.event, command.player),)

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+LONGEST_PATH = 200
+"""How much of a JSON Pointer is shown to people."""
+
 
 class Refusal(Exception):  # noqa: N818 - a refusal is an answer of the game, not an error of the program
     """A command that is not accepted. Nothing has changed and nothing was appended.
@@ -17,11 +20,17 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer of the game, no
     """
 
     def __init__(self, rule: str, message: str, path: str | None = None, **details: Any) -> None:
-        super().__init__(message)
+        super().__init__(rule, message, path)
         self.rule = rule
         self.message = message
         self.path = path
         self.details = details
+
+    def __str__(self) -> str:
+        """In one line for people: rule, place, message."""
+        path = self.path or ""
+        place = f" at {path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + '…'}" if path else ""
+        return f"{self.rule}{place}: {self.message}"
 
     def view(self) -> dict[str, Any]:
         """The refusal as it stands on the wire: `rule`, `message`, `path`, `details`."""

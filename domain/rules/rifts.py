@@ -44,7 +44,7 @@ def _may_open(state: State, player: str, rank: int) -> None:
             player=state.rift.player,
         )
     if state.turn is None or state.turn.player != player:
-        raise Refusal("R-7", f"{player} may open a Rift only in an own turn; {whose_turn(state)}")
+        raise Refusal("R-7", f"{player} may open a Rift only on {player}'s own turn; {whose_turn(state)}")
     if state.turn.event is not None:
         raise event_used(state.turn)
 

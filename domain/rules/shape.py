@@ -73,9 +73,9 @@ def _each_once(values: Sequence[object], *path: Key, under: str | None = None) -
 def _either(command: c.Command, first: str, second: str) -> None:
     given = [name for name in (first, second) if getattr(command, name) is not UNSET]
     if not given:
-        raise bad_input(pointer(first), f"either {first} or {second} is missing")
+        raise bad_input(pointer(first), f"{first} or {second} is missing: name one of them")
     if len(given) > 1:
-        raise bad_input(pointer(second), f"there is {first} already: either {first} or {second}, not both")
+        raise bad_input(pointer(second), f"{first} is given already: name either {first} or {second}, not both")
 
 
 def _start_match(command: c.StartMatch) -> c.StartMatch:

@@ -211,7 +211,7 @@ class TestQuote:
     def test_for_people(self, run: Run) -> None:
         """Best first: nothing burns, then the shared Soul that overpays; with what it burns and leaves."""
         assert run("quote", "duel", "--player", "ada", "--amount", "1").stdout.splitlines() == [
-            "Ada has Souls of power 3 to pay Soulrift 1, best first:",
+            "Ada has Souls of power 3 to pay Soulrift 1, best first; of Souls alike the oldest stands for all:",
             "      Souls                power   over   life it burns (B-2)",
             "  1   Soul 2 (Wynn Seer)   1       -      -",
             "  2   Soul 1★ (Aether)     2       1      3, leaves 27",

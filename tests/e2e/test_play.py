@@ -82,7 +82,7 @@ def test_stops_at_the_first_refusal_and_keeps_what_came_before(run: Run) -> None
     done = run("play", "-", stdin=script(RELEASE, RELEASE, SUPERFLUOUS, RELEASE))
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("<stdin>:4: P-5: each of the Souls 1 and 2 is not needed")
+    assert line.startswith("<stdin>:4: P-5: any one of the Souls 1 and 2 could be left out")
     assert json.loads(run("show", "duel", "--format", "json").stdout)["entries"] == 3
 
 
@@ -107,8 +107,8 @@ def test_taken_name_is_refused(run: Run) -> None:
     run("play", "-", stdin=script())
     done = run("play", "-", stdin=script(RELEASE))
     assert done.returncode == 1
-    told = '<stdin>:1: input at /match: there is a match "duel" already; choose another name\n'
-    assert (done.stdout, done.stderr) == ("", told)
+    told = 'there is a match "duel" already; choose another name, or go on with it by meta.id'
+    assert (done.stdout, done.stderr) == ("", f"<stdin>:1: input at /match: {told}\n")
 
 
 def test_script_played_twice_with_ids_has_one_effect(run: Run) -> None:

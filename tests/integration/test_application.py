@@ -499,6 +499,12 @@ class TestReading:
 class TestCommandsMadeInPython:
     """Commands need not come as JSON."""
 
+    def test_what_is_no_command_at_all_is_a_type_error(self, matches: Matches) -> None:
+        """A dict, which one tries first, is told what is wanted instead."""
+        matches.start(start())
+        with pytest.raises(TypeError, match="JSON text or a Command, not a dict"):
+            matches.give("duel", {"type": "release"})  # type: ignore[arg-type]
+
     def test_struct_is_as_good_as_its_json(self, matches: Matches) -> None:
         """A command made in Python is recorded as its JSON would be."""
         matches.start(StartMatch(match="duel", players=(NewPlayer(player="ada"), NewPlayer(player="bo"))))

@@ -378,7 +378,7 @@ def check_options(state: State, player: str) -> None:
     for number in range(state.numbered.payments + 2):
         mine = number in state.payments and state.payments[number].player == player
         expected = mine and state.status == "running"
-        assert (number in offered.payments) == expected
+        assert (number in offered.open_payments) == expected
         if expected:
             assert accepts(state, c.Resolve(payment=number))
             assert accepts(state, c.Fizzle(payment=number))

@@ -21,7 +21,7 @@ from tests.unit.rules.moves import (
 )
 from tests.unit.rules.walks import WALKS, walk
 
-NOTHING = Options(take_event=False, rifts=(), summon=(), close_rift=False, concede=False, payments=())
+NOTHING = Options(take_event=False, rifts=(), summon=(), close_rift=False, concede=False, open_payments=())
 
 
 def accepted(state: State, command: Json) -> bool:
@@ -47,8 +47,8 @@ def test_options_are_just_what_decide_accepts(seed: int) -> None:
                 number for number in range(state.numbered.payments + 2) if accepted(state, resolve(number))
             ]
             mine = [number for number in open_payments if state.payments[number].player == player]
-            assert list(listed.payments) == mine
-            assert all(accepted(state, fizzle(number)) for number in listed.payments)
+            assert list(listed.open_payments) == mine
+            assert all(accepted(state, fizzle(number)) for number in listed.open_payments)
             for rift in listed.rifts:
                 assert rift.payments
                 assert all(accepted(state, open_rift(player, rift.rank, *paid.souls)) for paid in rift.payments)
@@ -64,7 +64,7 @@ def test_options_in_an_own_turn() -> None:
     found = [(rift.rank, [paid.souls for paid in rift.payments], rift.more) for rift in listed.rifts]
     assert found == [(1, [(1,), (2,)], False), (2, [(2,)], False), (3, [(1, 2)], False)]
     assert options(table.state, "b") == Options(
-        take_event=False, rifts=(), summon=(), close_rift=False, concede=True, payments=()
+        take_event=False, rifts=(), summon=(), close_rift=False, concede=True, open_payments=()
     )
 
 
@@ -93,7 +93,7 @@ def test_options_of_a_defeated_player_are_open_payments() -> None:
     """E-1: their effects are still to resolve or fizzle; nothing else is left."""
     table = Table(turn(), *releases(0, 0), pay("a", 1, 1), pay("b", 1, 2), lives(a=-30), players="abc")
     assert options(table.state, "a") == Options(
-        take_event=False, rifts=(), summon=(), close_rift=False, concede=False, payments=(1,)
+        take_event=False, rifts=(), summon=(), close_rift=False, concede=False, open_payments=(1,)
     )
 
 
