@@ -100,6 +100,7 @@ def test_match_without_a_name_is_called_like_its_file(run: Run, tmp_path: Path) 
     (tmp_path / "round 1.jsonl").write_text(script(match=None))
     names = [json.loads(run("play", "round 1.jsonl", "--format", "json").stdout)["match"] for _ in range(3)]
     assert names == ["round 1", "round 1-2", "round 1-3"]
+    assert json.loads(run("play", "-", "--format", "json", stdin=script(match=None)).stdout)["match"] == "stdin"
 
 
 def test_taken_name_is_refused(run: Run) -> None:
