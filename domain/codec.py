@@ -7,6 +7,7 @@ upcast for the fold only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, get_args
 
 import msgspec
@@ -145,7 +146,7 @@ class Codec:
         """The entries of these rows, which begin with the first row of one, after event number `after` of its match.
 
         Raises:
-            CorruptRecordError: as `events`; or an entry without its first row.
+            CorruptRecordError: as `events`; or an entry without its first row, or whose line has not the recorded hash.
 
         """
         head: _EntryHead | None = None
@@ -184,4 +185,8 @@ def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
 
 
 def _entry(head: _EntryHead, events: list[AnyEvent], jsons: list[bytes]) -> Entry:
-    return Entry(events[0].entry, tuple(events), bytes(head.command), tuple(jsons), head.state_hash, head.line_sha256)
+    entry = Entry(events[0].entry, tuple(events), bytes(head.command), tuple(jsons), head.state_hash, head.line_sha256)
+    if sha256(entry.line).hexdigest() != entry.line_hash:
+        message = f"entry {entry.number} is not as it was written: its line has another hash"
+        raise CorruptRecordError(message)
+    return entry

@@ -191,7 +191,9 @@ def run() -> NoReturn:
         status = _failed(f"error: {error}", error)
     except Exception as error:  # noqa: BLE001 - the last resort: even a fault of ours is told in one line
         place = traceback.extract_tb(error.__traceback__)[-1]
-        told_so = f"error: {error!r} at {Path(place.filename).name}:{place.lineno}; this is a fault of Soulrift's own"
+        told_so = (
+            f"error: {error!r} at {Path(place.filename).name}:{place.lineno}; a damaged record, or a fault of our own"
+        )
         status = _failed(told_so, error)
     sys.exit(status)
 

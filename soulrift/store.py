@@ -52,7 +52,7 @@ def open_to_read(store: str) -> Matches:
 def _tables(path: Path) -> set[str]:
     try:
         return tables(path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         message = f"{path} cannot be opened as a store: {error}"
         raise click.UsageError(message) from None
 

@@ -417,6 +417,15 @@ class TestReading:
             assert matches.state("duel") == state
             assert matches.give("duel", release(2)).entry.number == 6
 
+    def test_edited_entry_is_not_told(self, matches: Matches, path: str) -> None:
+        """An event that was edited, in whatever field, is not told: the line has another hash than the recorded one."""
+        matches.start(start())
+        matches.give("duel", json.dumps({"type": "release", "cause": "lantern"}))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(replaced("lantern", "lanterm"))
+        with pytest.raises(CorruptRecordError, match="entry 2 is not as it was written"):
+            list(matches.entries("duel"))
+
     def test_failed_snapshot_does_not_fail_the_command(self, matches: Matches, monkeypatch: pytest.MonkeyPatch) -> None:
         """A command that is stored is answered, and once, whatever becomes of the snapshot after it."""
         monkeypatch.setattr(domain.application, "SNAPSHOT_INTERVAL", 1)
