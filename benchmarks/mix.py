@@ -87,7 +87,7 @@ class Table:
         return c.Destroy(cards=(card,), cause="battle") if card else None
 
     def _player(self, state: State) -> c.AnyCommand | None:
-        player = state.turn.player  # type: ignore[union-attr]
+        player = state.turn.player  # type: ignore[union-attr]  # `choose` begins one first
         open_now = options(state, player)
         lot = self.random()
         if open_now.close_rift:
@@ -129,7 +129,7 @@ class Table:
     def _turn(self, state: State) -> c.AnyCommand | None:
         if state.rift:
             return None
-        return c.BeginTurn(player="p2" if state.turn.player == "p1" else "p1")  # type: ignore[union-attr]
+        return c.BeginTurn(player="p2" if state.turn.player == "p1" else "p1")  # type: ignore[union-attr]  # as above
 
     def _reap(self, state: State) -> c.AnyCommand | None:
         card = self._card(state)

@@ -38,7 +38,7 @@ class StockMatch(Aggregate):
 
     @event("EventTaken")
     def event_taken(self, fact: Fact) -> None:
-        self.turn["event"] = fact["event"]  # type: ignore[index]
+        self.turn["event"] = fact["event"]  # type: ignore[index]  # R-1: taken in a turn
 
     @event("CardEntered")
     def card_entered(self, fact: Fact) -> None:

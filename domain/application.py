@@ -256,7 +256,7 @@ class Matches(Application[str]):
 def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
     """A command from its JSON; one that was made in Python passes the same edge."""
     if not isinstance(command, Command | bytes | str):
-        message = f"a command is JSON text or a Command, not a {type(command).__name__}"  # type: ignore[unreachable]
+        message = f"a command is JSON text or a Command, not a {type(command).__name__}"  # type: ignore[unreachable]  # callers do
         raise TypeError(message)
     if isinstance(command, Command):
         try:

@@ -115,8 +115,8 @@ class Codec:
     def state_hash(self, first_row: bytes) -> str | None:
         """The state hash that the first row of an entry holds; null if it cannot be read."""
         try:
-            return msgspec.json.decode(_raw_head(first_row).head, type=_EntryHead).state_hash
-        except (msgspec.MsgspecError, TypeError):
+            return _split(first_row, 0)[0].state_hash
+        except CorruptRecordError:
             return None
 
     def _event(self, topic: str, state: bytes) -> AnyEvent:
@@ -178,7 +178,7 @@ def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
     try:
         raw = _raw_head(state).head
         head = msgspec.json.decode(raw, type=_EntryHead)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, TypeError) as error:  # a TypeError: SQL can write text as well
         message = f"the head of the entry that begins with event {n} cannot be read: {error}"
         raise CorruptRecordError(message) from error
     return head, b"{" + state[len(HEAD) + len(bytes(raw)) + 1 :]
