@@ -15,11 +15,12 @@ from rlcard.agents import RandomAgent
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
 from benchmarks.stock import StockMatches
-from domain.application import SNAPSHOT_INTERVAL, Matches, sqlite_settings
+from domain.application import SNAPSHOT_INTERVAL, Matches
 from domain.codec import Codec
 from domain.entry import play
 from domain.match import Match
 from domain.rules import AnyCommand, AnyEvent, State, canonical_form, decide, fold, state_hash
+from domain.sqlite import sqlite_settings
 
 COMMANDS = 50_000
 SIZES = (100, 1_000, 10_000, 100_000)

@@ -4,8 +4,9 @@ Nothing else writes. An entry is appended whole, in one transaction, or not at a
 command is decided again on what that writer left.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, cast
@@ -19,11 +20,11 @@ from msgspec import UNSET, Struct
 from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector, replay
+from domain.recorder import ConnectionLostError, MatchRecorder
 from domain.rules.commands import AnyCommand, Command, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.shape import decode_command
 from domain.rules.state import State
-from domain.sqlite import MatchRecorder
 
 if TYPE_CHECKING:
     from domain.rules.events import AnyEvent
@@ -32,7 +33,17 @@ SNAPSHOT_INTERVAL = 500
 """A snapshot is taken at the first entry that passes another so many events."""
 
 CONFLICTS_BORNE = 100
-"""How often in a row other writers may be first before a command is given up."""
+"""How often in a row a writer outside of the queue may be first before a command is given up."""
+
+RECONNECT_SECONDS = 10
+"""For how long a command is tried again where the connection to the server breaks."""
+
+PAUSE = 0.1
+
+ROWS_OF_AN_ENTRY = 32
+"""How many rows are read for one entry; few have more."""
+
+log = logging.getLogger("soulrift.store")
 
 
 class MatchNotFoundError(Exception):
@@ -54,11 +65,19 @@ class Answer(Struct, frozen=True):
     repeated: bool
 
 
+Outcome = Answer | Refusal
+"""What became of a command."""
+
+
 class Matches(Application[str]):
     """The matches of one store.
 
     `settings` are the library's, by their names; the process's environment has no say. Safe to use from several
     threads.
+
+    Raises:
+        StoreError: there is no store, or one of a newer format.
+
     """
 
     name = "soulrift"
@@ -67,6 +86,12 @@ class Matches(Application[str]):
         self._codec = Codec()
         self._one_writer = RLock()
         super().__init__(dict(settings))
+        try:
+            self.recorder.refuse_other_formats()
+        except BaseException:
+            self.close()
+            raise
+        log.info("store opened", extra={"store": self.env["STORE"]})
 
     def start(self, command: StartMatch | bytes | str, unnamed: str = "match") -> Answer:
         """Begin a match, by a command or its JSON. One that gets no name in it is called `unnamed`, made unique.
@@ -99,72 +124,113 @@ class Matches(Application[str]):
         """
         return self._decided(match, _well_formed(command), new=False)
 
+    def give_all(
+        self, match: str, commands: Iterable[AnyCommand | bytes | str], *, keep_going: bool = False
+    ) -> list[Outcome]:
+        """Give commands, or their JSON, to a match and append their entries in one transaction: all of them, or none.
+
+        What came of each is returned when all is stored. They end with the first that is refused, unless told to
+        `keep_going`; the entries before it are stored in any case.
+
+        Raises:
+            MatchNotFoundError: there is no such match.
+
+        """
+        return self._transact(match, [_command_or_refusal(command) for command in commands], keep_going=keep_going)
+
     def _decided(self, match: str, command: AnyCommand, *, new: bool) -> Answer:
-        if isinstance(command, StartMatch) and command.match is UNSET:
-            command = msgspec.structs.replace(command, match=match)
+        (outcome,) = self._transact(match, [command], new=new)
+        if isinstance(outcome, Refusal):
+            raise outcome
+        return outcome
+
+    def _transact(
+        self, name: str, commands: Sequence[AnyCommand | Refusal], *, new: bool = False, keep_going: bool = False
+    ) -> list[Outcome]:
+        """Judge commands and append their entries; decided again where another writer was first, or the server away."""
+        last = time.monotonic() + RECONNECT_SECONDS
         with self._one_writer:
             for _ in range(CONFLICTS_BORNE):
-                repeated = self._first_answer(match, command)
-                if repeated:
-                    return Answer(match, repeated, repeated=True)
-                entry = self._append(match, command, new=new)
-                if entry:
-                    return Answer(match, entry, repeated=False)
-        message = f"{CONFLICTS_BORNE} times in a row another writer of {match} was first"
+                batch = _Batch(name, new=new)
+                try:
+                    with self.recorder.writing(name):
+                        self._judge(batch, commands, keep_going=keep_going)
+                        if batch.match:
+                            self.save(batch.match, command_ids=batch.command_ids)
+                except (IntegrityError, ConnectionLostError) as error:
+                    self._forget(name)
+                    if isinstance(error, ConnectionLostError) and time.monotonic() > last:
+                        raise
+                    log.warning("nothing was stored; deciding again", extra={"match": name, "reason": str(error)})
+                    time.sleep(PAUSE if isinstance(error, ConnectionLostError) else 0)
+                except BaseException:
+                    self._forget(name)  # its state may be ahead of the store
+                    raise
+                else:
+                    self._take_snapshot(batch)
+                    _log_outcomes(name, batch.outcomes)
+                    return batch.outcomes
+        message = f"{CONFLICTS_BORNE} times in a row another writer of {name} was first"
         raise TimeoutError(message)
 
-    def _append(self, name: str, command: AnyCommand, *, new: bool) -> Entry | None:
-        """Decide a command and append its entry; null if another writer was first, to be decided again on its tail."""
-        match = self._to_judge(name, command, new=new)
-        before = match.version
+    def _judge(self, batch: "_Batch", commands: Sequence[AnyCommand | Refusal], *, keep_going: bool) -> None:
+        ids = [command.meta.id for command in commands if not isinstance(command, Refusal) and command.meta]
+        known = self.recorder.versions_of_commands(batch.name, [command_id for command_id in ids if command_id])
+        for command in commands:
+            try:
+                if isinstance(command, Refusal):
+                    raise command
+                batch.outcomes.append(self._outcome(batch, command, known))
+            except Refusal as refusal:
+                batch.outcomes.append(refusal)
+                if not keep_going:
+                    return
+
+    def _outcome(self, batch: "_Batch", command: AnyCommand, known: Mapping[str, int]) -> Answer:
+        if isinstance(command, StartMatch) and command.match is UNSET:
+            command = msgspec.structs.replace(command, match=batch.name)
         command_id = command.meta.id if command.meta else None
-        try:
-            entry = match.give(command)
-            self.save(match, command_ids=[(name, command_id, before + 1)] if command_id else ())
-        except Refusal:
-            raise
-        except IntegrityError:
-            self._forget(name)
-            return None
-        except BaseException:
-            self._forget(name)  # its state may be ahead of the store
-            raise
-        if match.version // SNAPSHOT_INTERVAL > before // SNAPSHOT_INTERVAL and self.snapshots:
-            with suppress(PersistenceError):  # the entry is stored; a match does without a snapshot
-                self.snapshots.put([match.snapshot()])
-        return entry
-
-    def _to_judge(self, name: str, command: AnyCommand, *, new: bool) -> Match:
-        """The match that the command is for, with as many entries as its sender believes."""
-        match = Match(name, State(), self._codec) if new and not self.has(name) else self._match(name)
-        entries = match.state.entries
-        expect = command.meta.expect if command.meta else None
-        if expect is not None and expect != entries:
-            raise bad_input("/meta/expect", f"{expect} entries are expected, but {name} has {entries}", entries=entries)
-        if new and entries:
-            raise bad_input(
-                "/match", f"there is a match {quoted(name)} already; choose another name, or go on with it by meta.id"
-            )
-        return match
-
-    def _first_answer(self, match: str, command: AnyCommand) -> Entry | None:
-        """The entry that a command with this `meta.id` made before."""
-        if command.meta is None or command.meta.id is None:
-            return None
-        version = self.recorder.version_of_command(match, command.meta.id)
-        if version is None:
-            return None
-        first = next(self._entries(match, version - 1), None)
-        if first is None:
-            message = f"the id {quoted(command.meta.id)} of {match} leads to event {version}, which is not there"
-            raise CorruptRecordError(message)
+        if command_id in batch.made:
+            first = batch.made[command_id]
+        elif command_id is not None and command_id in known:
+            first = self._first_answer(batch.name, command_id, known[command_id])
+        else:
+            if batch.match is None:
+                batch.match = self._to_judge(batch.name, new=batch.new)
+                batch.before = batch.match.version
+            entry = _judged(batch.match, command, new=batch.new)
+            if command_id:
+                batch.made[command_id] = entry
+                batch.command_ids.append((batch.name, command_id, entry.events[0].n))
+            return Answer(batch.name, entry, repeated=False)
         if content(self._codec.command(first)) != content(command):
             raise bad_input(
                 "/meta/id",
-                f"the id {quoted(command.meta.id)} was given to another command before, in entry {first.number}",
+                f"the id {quoted(command_id)} was given to another command before, in entry {first.number}",
                 entry=first.number,
             )
+        return Answer(batch.name, first, repeated=True)
+
+    def _first_answer(self, match: str, command_id: str, version: int) -> Entry:
+        """The entry that the command with this `meta.id` made, which begins with this event."""
+        rows = chain.from_iterable(self.recorder.select_rows(match, version - 1, batch=ROWS_OF_AN_ENTRY))
+        first = next(self._codec.entries(rows, version - 1), None)
+        if first is None:
+            message = f"the id {quoted(command_id)} of {match} leads to event {version}, which is not there"
+            raise CorruptRecordError(message)
         return first
+
+    def _to_judge(self, name: str, *, new: bool) -> Match:
+        return Match(name, State(), self._codec) if new and not self.has(name) else self._match(name)
+
+    def _take_snapshot(self, batch: "_Batch") -> None:
+        """A snapshot, where the batch passed another interval; a match does without it if that fails."""
+        match = batch.match
+        if match and self.snapshots and match.version // SNAPSHOT_INTERVAL > batch.before // SNAPSHOT_INTERVAL:
+            try:
+                self.snapshots.put([match.snapshot()])
+            except PersistenceError as error:
+                log.warning("no snapshot could be taken", extra={"match": batch.name, "reason": str(error)})
 
     def _match(self, name: str) -> Match:
         try:
@@ -179,7 +245,7 @@ class Matches(Application[str]):
         return match
 
     def _not_found(self, name: str) -> MatchNotFoundError:
-        return MatchNotFoundError(f"there is no match {quoted(name)} in {self.env['SQLITE_DBNAME']}")
+        return MatchNotFoundError(f"there is no match {quoted(name)} in {self.env['STORE']}")
 
     def _forget(self, name: str) -> None:
         if self.repository.cache is not None:
@@ -253,6 +319,49 @@ class Matches(Application[str]):
         return SnapshotStore(self.construct_mapper(), snapshots, self.recorder, self._codec)
 
 
+class _Batch:
+    """Commands of one match that are judged together: what came of them, and what is to be appended."""
+
+    def __init__(self, name: str, *, new: bool) -> None:
+        self.name = name
+        self.new = new
+        self.match: Match | None = None
+        self.before = 0
+        self.outcomes: list[Outcome] = []
+        self.made: dict[str | None, Entry] = {}
+        self.command_ids: list[tuple[str, str, int]] = []
+
+
+def _judged(match: Match, command: AnyCommand, *, new: bool) -> Entry:
+    """The entry of a command for a match that has as many entries as its sender believes."""
+    entries = match.state.entries
+    expect = command.meta.expect if command.meta else None
+    if expect is not None and expect != entries:
+        raise bad_input("/meta/expect", f"{expect} entries are expected, but {match.id} has {entries}", entries=entries)
+    if new and entries:
+        raise bad_input(
+            "/match", f"there is a match {quoted(match.id)} already; choose another name, or go on with it by meta.id"
+        )
+    return match.give(command)
+
+
+def _log_outcomes(match: str, outcomes: Sequence[Outcome]) -> None:
+    if log.isEnabledFor(logging.DEBUG):
+        for outcome in outcomes:
+            if isinstance(outcome, Refusal):
+                log.debug("refused", extra={"match": match, "rule": outcome.rule, "path": outcome.path})
+            else:
+                what = {"match": match, "entry": outcome.entry.number, "repeated": outcome.repeated}
+                log.debug("accepted", extra=what)
+
+
+def _command_or_refusal(command: AnyCommand | bytes | str) -> AnyCommand | Refusal:
+    try:
+        return _well_formed(command)
+    except Refusal as refusal:
+        return refusal
+
+
 def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
     """A command from its JSON; one that was made in Python passes the same edge."""
     if not isinstance(command, Command | bytes | str):
@@ -264,17 +373,3 @@ def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
         except TypeError as error:
             raise bad_input("", f"not a command: {error}") from None
     return decode_command(command)
-
-
-def sqlite_settings(path: str, *, create: bool = True) -> dict[str, str]:
-    """Settings for a store in this SQLite file, or in memory (":memory:"); `create`: make its tables where missing."""
-    return {
-        "PERSISTENCE_MODULE": "eventsourcing.sqlite",
-        "APPLICATION_RECORDER_TOPIC": "domain.sqlite:MatchRecorder",
-        "SQLITE_DBNAME": path,
-        "ORIGINATOR_ID_TYPE": "text",
-        "CREATE_TABLE": "y" if create else "n",
-        "IS_SNAPSHOTTING_ENABLED": "y",
-        "AGGREGATE_CACHE_MAXSIZE": "1000",
-        "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
-    }

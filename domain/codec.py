@@ -17,8 +17,8 @@ from domain.entry import Entry
 from domain.rules.commands import AnyCommand, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
 
-Row = tuple[str, bytes]
-"""The topic and the state of a stored event."""
+Row = tuple[int, str, bytes]
+"""A stored event: its version (the number of the event in its match), topic and state."""
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """From the JSON object of an event in one version to that of the next."""
@@ -26,6 +26,10 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 class CorruptRecordError(Exception):
     """Stored bytes that cannot be what this program or an older one wrote."""
+
+
+class NewerRecordError(CorruptRecordError):
+    """A row of a version that this program does not know yet."""
 
 
 class _EntryHead(Struct, frozen=True, gc=False):
@@ -77,7 +81,7 @@ class Codec:
             states[0][1:],
         )
         topics = self._topics
-        return [(topics[type(event)], state) for event, state in zip(entry.events, states, strict=True)]
+        return [(event.n, topics[type(event)], state) for event, state in zip(entry.events, states, strict=True)]
 
     def events(self, rows: Sequence[Row], after: int = 0) -> list[AnyEvent]:
         """The events of these rows, the first of which comes after event number `after` of its match.
@@ -88,11 +92,17 @@ class Codec:
         """
         decoders = self._decoders
         try:
-            events = [decoders[topic](state) for topic, state in rows]
+            events = [decoders[topic](state) for _, topic, state in rows]
         except (KeyError, TypeError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
-            events = [self._event(topic, state) for topic, state in rows]
-        if events and (events[0].n, events[-1].n) != (after + 1, after + len(events)):
-            message = f"the events {after + 1} to {after + len(events)} are numbered {events[0].n} to {events[-1].n}"
+            events = [self.event(topic, state) for _, topic, state in rows]
+        if events and not rows[0][0] == events[0].n == after + 1:
+            message = f"event {after + 1} is missing: event {events[0].n} is in its place, in row {rows[0][0]}"
+            raise CorruptRecordError(message)
+        if events and not rows[-1][0] == events[-1].n == after + len(events):
+            message = (
+                f"the {len(events)} events from {after + 1} on end with event {events[-1].n}, in row {rows[-1][0]}: "
+                "some are missing"
+            )
             raise CorruptRecordError(message)
         if after == 0 and events and not isinstance(events[0], MatchStarted):
             message = "a match that does not begin with match_started"
@@ -106,10 +116,23 @@ class Codec:
             CorruptRecordError: it cannot be read.
 
         """
+        return self._command(entry.command_json, entry.events[0].n)
+
+    def command_of(self, first_row: Row) -> AnyCommand:
+        """The command of the entry with this first row.
+
+        Raises:
+            CorruptRecordError: it cannot be read.
+
+        """
+        version, _, state = first_row
+        return self._command(bytes(_split(state, version)[0].command), version)
+
+    def _command(self, json: bytes, version: int) -> AnyCommand:
         try:
-            return self._decode_command(entry.command_json)
+            return self._decode_command(json)
         except msgspec.MsgspecError as error:
-            message = f"the command of entry {entry.number} cannot be read: {error}"
+            message = f"the command of the entry that begins with event {version} cannot be read: {error}"
             raise CorruptRecordError(message) from error
 
     def state_hash(self, first_row: bytes) -> str | None:
@@ -119,7 +142,14 @@ class Codec:
         except CorruptRecordError:
             return None
 
-    def _event(self, topic: str, state: bytes) -> AnyEvent:
+    def event(self, topic: str, state: bytes) -> AnyEvent:
+        """The event of a row, upcast if it is of an older version.
+
+        Raises:
+            NewerRecordError: it is of a version that this program does not know.
+            CorruptRecordError: it cannot be read.
+
+        """
         kind, _, version = topic.rpartition(".v")
         newest = self._versions.get(kind)
         if not isinstance(state, bytes):
@@ -130,7 +160,7 @@ class Codec:
             raise CorruptRecordError(message)
         if int(version) > newest:
             message = f"{topic} was written by a newer Soulrift; this one knows {kind} up to version {newest}"
-            raise CorruptRecordError(message)
+            raise NewerRecordError(message)
         try:
             if int(version) == newest:
                 return self._decoders[topic](state)
@@ -152,10 +182,10 @@ class Codec:
         head: _EntryHead | None = None
         events: list[AnyEvent] = []
         jsons: list[bytes] = []
-        for n, (topic, state) in enumerate(rows, after + 1):
-            event = self._event(topic, state)
-            if event.n != n:
-                message = f"event {n} is numbered {event.n}"
+        for n, (version, topic, state) in enumerate(rows, after + 1):
+            event = self.event(topic, state)
+            if not version == event.n == n:
+                message = f"event {n} is missing: event {event.n} is in its place, in row {version}"
                 raise CorruptRecordError(message)
             if state.startswith(HEAD):
                 if head is not None:

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry, play
+from domain.recorder import MatchRecorder
 from domain.rules.commands import AnyCommand
 from domain.rules.events import AnyEvent
 from domain.rules.evolve import fold
 from domain.rules.state import State, state_hash
-from domain.sqlite import MatchRecorder
 
 SNAPSHOT_TOPIC = "snapshot.v1"
 """Snapshots of another version are passed over: the match is folded from its events."""
@@ -62,9 +62,8 @@ class Match:
             Refusal: the command is refused; nothing has changed.
 
         """
-        before = self.version
         entry = play(self.state, command)
-        for version, (topic, state) in enumerate(self._codec.rows(entry), before + 1):
+        for version, topic, state in self._codec.rows(entry):
             self._pending.append(AppendedEvent(self.id, version, topic, state))
         return entry
 
@@ -91,16 +90,21 @@ class MatchMapper(Mapper[str]):
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
         """The snapshot that a stored row holds; null if it is one of another version, or none at all."""
-        if stored_event.topic != SNAPSHOT_TOPIC:
-            return None
-        try:
-            state = _decode_state(stored_event.state)
-        except (msgspec.MsgspecError, TypeError):
+        state = snapshot_state(stored_event.topic, stored_event.state)
+        if state is None:
             return None
         return MatchSnapshot(str(stored_event.originator_id), stored_event.originator_version, state)
 
 
 _decode_state = msgspec.json.Decoder(State).decode
+
+
+def snapshot_state(topic: str, state: bytes) -> State | None:
+    """The state that a stored snapshot holds; null if it is one of another version, or none at all."""
+    try:
+        return _decode_state(state) if topic == SNAPSHOT_TOPIC else None
+    except (msgspec.MsgspecError, TypeError):
+        return None
 
 
 class MatchEventStore(EventStore[str]):

@@ -1,39 +1,214 @@
-"""The store on SQLite: the library's tables, read and written in batches, with an index of the commands' ids.
+"""The store on SQLite: one file, or memory.
 
-`stored_events` is the record. `command_ids` says at which row of it a command with a `meta.id` begins; it is written in
-the same transaction, so that no id can have two effects.
+A writer begins with BEGIN IMMEDIATE, so that writers queue before they read; a commit returns when the disk has it.
+A reader of a file opens it read-only, and changes neither the database nor its write-ahead log.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import local
 from typing import Any
 
-from eventsourcing.persistence import StoredEvent
-from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+from eventsourcing.persistence import AggregateRecorder, OperationalError, StoredEvent
+from eventsourcing.sqlite import (
+    SQLiteApplicationRecorder,
+    SQLiteConnection,
+    SQLiteConnectionPool,
+    SQLiteCursor,
+    SQLiteDatastore,
+    SQLiteFactory,
+    SQLiteTransaction,
+)
 
-from domain.codec import HEAD, CorruptRecordError, Row
+from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, TABLES, MatchRecorder, StoreError
 
-TABLE = "stored_events"
-"""The table of the record."""
+MEMORY = ":memory:"
 
-BATCH = 1_000
-"""How many rows are read at a time."""
+BACKUP_PAGES = 1_000
+"""How many pages are copied between two looks at the clock."""
+
+LOCK_SECONDS = 10
+"""How long a writer waits for the others before it gives up."""
 
 
-class MatchRecorder(SQLiteApplicationRecorder):
-    """The library's recorder, with the rows of a match without their wrapping, and with commands' ids."""
+def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) -> dict[str, str]:
+    """Settings for a store in this SQLite file, or in memory (":memory:"); `create`: make its tables where missing."""
+    return {
+        "PERSISTENCE_MODULE": "domain.sqlite:Factory",
+        "STORE": path,
+        "SQLITE_DBNAME": path,
+        "SQLITE_LOCK_TIMEOUT": str(LOCK_SECONDS),
+        "SQLITE_READ_ONLY": "y" if read_only else "n",
+        "CREATE_TABLE": "y" if create and not read_only else "n",
+        "IS_SNAPSHOTTING_ENABLED": "y",
+        "AGGREGATE_CACHE_MAXSIZE": "1000",
+        "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
+    }
 
-    def construct_create_table_statements(self) -> list[str]:
-        """The library's table and ours."""
-        return [
-            *super().construct_create_table_statements(),
-            (
-                "CREATE TABLE IF NOT EXISTS command_ids (originator_id TEXT, command_id TEXT, "
-                "originator_version INTEGER, PRIMARY KEY (originator_id, command_id)) WITHOUT ROWID"
-            ),
-        ]
+
+class _Pool(SQLiteConnectionPool):
+    read_only = False
+
+    def _create_connection(self) -> SQLiteConnection:
+        if self.read_only:
+            connection = read_only_connection(Path(self.db_name), self.lock_timeout or LOCK_SECONDS)
+            connection.row_factory = sqlite3.Row
+            return SQLiteConnection(connection, max_age=self.max_age)
+        made = super()._create_connection()
+        made.cursor().execute("PRAGMA synchronous=FULL")
+        return made
+
+
+def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:
+    """A connection that changes neither the file nor its write-ahead log.
+
+    In a folder that cannot be written, and without a log, SQLite needs to be told that nobody else writes either.
+    """
+    name = path.absolute().as_uri()
+
+    def opened(how: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{name}?{how}", uri=True, check_same_thread=False, isolation_level=None, timeout=lock_timeout
+        )
+
+    connection = opened("mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if not path.exists() or Path(f"{path}-wal").exists():
+            raise
+        connection = opened("mode=ro&immutable=1")
+    return connection
+
+
+def look_at(path: Path) -> None:
+    """See that a file is empty, or has the tables of a store; it is only looked at.
+
+    Raises:
+        StoreError: it is something else.
+
+    """
+    try:
+        with closing(read_only_connection(path)) as connection:
+            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        message = f"it cannot be read: {error}"
+        raise StoreError(message) from None
+    if there and not there >= TABLES:
+        message = f"it is another program's database: it has no table {min(TABLES - there)}"
+        raise StoreError(message)
+
+
+class Datastore(SQLiteDatastore):
+    """Connections, and the one transaction of a thread that all its statements join while it lasts."""
+
+    def __init__(self, path: str, *, read_only: bool, lock_timeout: int) -> None:
+        super().__init__(path, lock_timeout=lock_timeout, originator_id_type="text")
+        in_memory = self.pool.is_sqlite_memory_mode  # then each connection would be a store of its own
+        self.pool = _Pool(
+            db_name=path,
+            lock_timeout=lock_timeout,
+            pool_size=1 if in_memory else 5,
+            max_overflow=0 if in_memory else 10,
+        )
+        self.pool.read_only = read_only
+        self._own = local()
+
+    @contextmanager
+    def transaction(self, *, commit: bool) -> Iterator[SQLiteCursor]:
+        """The thread's transaction, or else one for this alone."""
+        joined: SQLiteConnection | None = getattr(self._own, "connection", None)
+        if joined:
+            with joined.cursor() as cursor:
+                yield SQLiteCursor(cursor)
+        else:
+            with super().transaction(commit=commit) as cursor:
+                yield cursor
+
+    @contextmanager
+    def joined(self, begin: str, *, commit: bool) -> Iterator[None]:
+        """A transaction that all statements of this thread join."""
+        with (
+            self.get_connection(commit=commit) as connection,
+            _Transaction(connection, begin, commit=commit),
+        ):
+            self._own.connection = connection
+            try:
+                yield
+            finally:
+                self._own.connection = None
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether this thread is within a transaction."""
+        return getattr(self._own, "connection", None) is not None
+
+
+class _Transaction(SQLiteTransaction):
+    def __init__(self, connection: SQLiteConnection, begin: str, *, commit: bool) -> None:
+        super().__init__(connection, commit=commit)
+        self._begin = begin
+
+    def __enter__(self) -> SQLiteCursor:
+        cursor = self.connection.cursor()
+        try:
+            cursor.execute(self._begin)
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                message = f"another program has kept the store locked for {LOCK_SECONDS} seconds"
+                raise OperationalError(message) from error
+            self.__exit__(type(error), error, None)
+        return cursor
+
+
+class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
+    """The library's recorder, with the thread's transaction and the commands' ids."""
+
+    POSITION = "rowid"
+    datastore: Datastore
+
+    def create_table(self) -> None:
+        """Make the tables that are missing, all at once."""
+        if self.tables() == TABLES:
+            return
+        snapshots = "CREATE TABLE IF NOT EXISTS " + SNAPSHOTS + " (originator_id TEXT, originator_version INTEGER, "
+        snapshots += "topic TEXT, state BLOB, PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID"
+        with self.datastore.joined("BEGIN IMMEDIATE", commit=True), self.datastore.transaction(commit=True) as c:
+            for statement in (*self.create_table_statements, snapshots, *ID_TABLES):
+                c.execute(statement)
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT."""
+        with self.datastore.transaction(commit=False) as c:
+            c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
+            c.execute(sql, parameters)
+            return c.sqlite_cursor.fetchall()
+
+    @contextmanager
+    def writing(self, match: str) -> Iterator[None]:  # noqa: ARG002 - SQLite has one writer at a time for all matches
+        """A transaction with the write lock from its beginning."""
+        with self.datastore.joined("BEGIN IMMEDIATE", commit=True):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction that sees one moment of the file."""
+        with self.datastore.joined("BEGIN", commit=False):
+            yield
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong with the file: pages, indexes, types."""
+        return [message for (message,) in self.query("PRAGMA integrity_check(20)") if message != "ok"]
+
+    def tables(self) -> frozenset[str]:
+        """Those of our tables that are there."""
+        found = self.query("SELECT name FROM sqlite_master WHERE type='table'")
+        return TABLES & {name for (name,) in found}
 
     def _insert_events(
         self,
@@ -42,77 +217,64 @@ class MatchRecorder(SQLiteApplicationRecorder):
         *,
         command_ids: Sequence[tuple[str, str, int]] = (),
         **_: Any,
-    ) -> None:
+    ) -> Sequence[int] | None:
         c.executemany(
             self.insert_events_statement,
             [(event.originator_id, event.originator_version, event.topic, event.state) for event in stored_events],
         )
         if command_ids:
-            c.executemany("INSERT INTO command_ids VALUES (?, ?, ?)", command_ids)
-
-    def select_rows(self, match: str, gt: int = 0) -> Iterator[list[Row]]:
-        """The rows of a match with a version above `gt`, in order and in batches.
-
-        A batch is a range of versions, so that no more than the fold needs is read of a row.
-
-        Raises:
-            CorruptRecordError: a version is missing.
-
-        """
-        last = self._last_version(match)
-        for start in range(gt, last, BATCH):
-            end = min(start + BATCH, last)
-            with self.datastore.transaction(commit=False) as c:
-                c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
-                c.execute(
-                    "SELECT topic, state FROM stored_events WHERE originator_id=? "
-                    "AND originator_version>? AND originator_version<=? ORDER BY originator_version",
-                    (match, start, end),
-                )
-                rows = c.fetchall()
-            if len(rows) != end - start:
-                message = f"{end - start - len(rows)} of the events {start + 1} to {end} of {match} are missing"
-                raise CorruptRecordError(message)
-            yield rows
-
-    def _last_version(self, match: str) -> int:
-        with self.datastore.transaction(commit=False) as c:
-            c.execute("SELECT max(originator_version) FROM stored_events WHERE originator_id=?", (match,))
-            return c.fetchone()[0] or 0
-
-    def first_row_of_entry_at(self, match: str, version: int) -> bytes | None:
-        """The state of the first row of the entry whose last one has this version; null if it is not there."""
-        with self.datastore.transaction(commit=False) as c:
-            c.execute(
-                "SELECT state FROM stored_events WHERE originator_id=? AND originator_version<=? "
-                "AND substr(state, 1, ?)=? ORDER BY originator_version DESC LIMIT 1",
-                (match, version, len(HEAD), HEAD),
-            )
-            found = c.fetchone()
-        return found[0] if found else None
-
-    def version_of_command(self, match: str, command_id: str) -> int | None:
-        """The version of the first event of the command with this id; null if there is none."""
-        with self.datastore.transaction(commit=False) as c:
-            c.execute(
-                "SELECT originator_version FROM command_ids WHERE originator_id=? AND command_id=?", (match, command_id)
-            )
-            found = c.fetchone()
-        return found[0] if found else None
-
-    def has_match(self, match: str) -> bool:
-        """Whether there is a match of this name."""
-        with self.datastore.transaction(commit=False) as c:
-            c.execute("SELECT 1 FROM stored_events WHERE originator_id=? LIMIT 1", (match,))
-            return c.fetchone() is not None
+            c.executemany(f"INSERT INTO {COMMAND_IDS} VALUES (?, ?, ?)", command_ids)  # noqa: S608
+        if self.datastore.is_joined or not stored_events:
+            return None
+        c.execute("SELECT max(rowid) FROM stored_events")
+        last = c.fetchone()[0]
+        return range(last - len(stored_events) + 1, last + 1)
 
 
-def tables(path: Path) -> set[str]:
-    """The tables of this file, which is only looked at.
+def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> None:
+    """Copy a store as it is at one moment, while others write; `advance` is told pages done and pages in all.
+
+    The copy appears under its name when it is whole and on the disk.
 
     Raises:
-        sqlite3.Error: it is no SQLite file, or cannot be read.
+        FileExistsError: there is something of that name.
+        sqlite3.Error, OSError: it cannot be read, or written.
 
     """
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    if copy.exists():
+        message = f"there is a {copy} already"
+        raise FileExistsError(message)
+    with tempfile.TemporaryDirectory(prefix=f".{copy.name}-", dir=copy.absolute().parent) as folder:
+        partial = Path(folder) / copy.name
+        with closing(read_only_connection(source)) as theirs, closing(sqlite3.connect(partial)) as ours:
+            theirs.execute("BEGIN")
+            theirs.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on it is one moment that is seen
+            theirs.backup(ours, pages=BACKUP_PAGES, progress=lambda _, left, pages: advance(pages - left, pages))
+            ours.execute("PRAGMA journal_mode=DELETE")
+        with partial.open("rb+") as written:
+            os.fsync(written.fileno())
+        os.link(partial, copy)  # unlike a rename, it replaces nothing
+    folder_of = os.open(copy.absolute().parent, os.O_RDONLY)
+    os.fsync(folder_of)
+    os.close(folder_of)
+
+
+class Factory(SQLiteFactory):
+    """Builds the recorders for the application."""
+
+    application_recorder_class = SQLiteMatchRecorder
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        path = self.env["SQLITE_DBNAME"]
+        if path != MEMORY and Path(path).exists():
+            look_at(Path(path))
+        self.datastore = Datastore(
+            path,
+            read_only=self.env["SQLITE_READ_ONLY"] == "y",
+            lock_timeout=int(self.env["SQLITE_LOCK_TIMEOUT"]),
+        )
+
+    def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
+        """The recorder of snapshots; its table is made with the others."""
+        return self.aggregate_recorder_class(self.datastore, events_table_name="stored_" + purpose)

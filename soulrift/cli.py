@@ -16,9 +16,10 @@ from eventsourcing.persistence import PersistenceError
 
 from domain.application import EntryNotFoundError, MatchNotFoundError
 from domain.codec import CorruptRecordError
+from domain.recorder import StoreError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
-from soulrift import store
+from soulrift import logs, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -36,12 +37,12 @@ class _Utf8(click.ParamType):  # type: ignore[type-arg]  # generic in the newest
 def _db(command: _Command) -> _Command:
     return click.option(
         "--db",
-        metavar="FILE",
+        metavar="STORE",
         envvar="SOULRIFT_DB",
         default=store.DEFAULT,
         show_default=True,
         show_envvar=True,
-        help="The store.",
+        help="The store: a file, or a postgresql:// URL.",
     )(command)
 
 
@@ -64,6 +65,9 @@ _EXAMPLE = {
         "show": "show long-duel --at 40",
         "events": "events long-duel",
         "quote": "quote long-duel --player ilse --amount 3",
+        "init": "init --db postgresql://localhost/games",
+        "check": "check --db games.db",
+        "backup": "backup games-monday.db --db games.db",
     }.items()
 }
 
@@ -72,8 +76,17 @@ _EXAMPLE = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLE["main"]
 )
 @click.version_option(package_name="soulrift")
-def main() -> None:
+@click.option(
+    "--log",
+    type=click.Choice(logs.LEVELS),
+    envvar="SOULRIFT_LOG",
+    show_envvar=True,
+    help="Write what the store does to standard error, one JSON object a line, from this level up.",
+)
+def main(log: str | None) -> None:
     """Soulrift: matches of the Souls game as a record that explains every point of damage by rule."""
+    if log:
+        logs.start(log)
 
 
 @main.command(epilog=_EXAMPLE["play"])
@@ -81,7 +94,15 @@ def main() -> None:
 @_db
 @_format
 @click.option("--keep-going", is_flag=True, help="Report each refusal and go on; the exit status is 1 all the same.")
-def play(script: BinaryIO, db: str, form: str, keep_going: bool) -> None:  # noqa: FBT001 - click passes by name
+@click.option(
+    "--batch",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Store N commands at a time, all or none of them: faster, and told later.",
+)
+def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int) -> None:  # noqa: FBT001 - click passes by name
     """Play a match script (one JSON command a line; - for standard input) into the store.
 
     Stops at the first refusal, with its line number; every line before it is kept.
@@ -89,7 +110,7 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool) -> None:  # noq
     from soulrift import playing
 
     with store.open_to_write(db) as matches:
-        steps = playing.play(matches, script, script.name, keep_going=keep_going)
+        steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch)
         clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name)
     if not clean:
         sys.exit(1)
@@ -168,6 +189,41 @@ def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) 
     output.end()
 
 
+@main.command(epilog=_EXAMPLE["init"])
+@_db
+def init(db: str) -> None:
+    """Make a store where there is none, and say which rights it needs. A store that is there stays as it is."""
+    from soulrift import upkeep
+
+    upkeep.init(db)
+
+
+@main.command(epilog=_EXAMPLE["check"])
+@_db
+@_format
+def check(db: str, form: str) -> None:
+    """Read the whole store, play every command again, and prove that it is sound; it is left as it is.
+
+    Exit status: 0 sound, 1 diverged (events that do not follow from their commands), 3 unverifiable (written by a newer
+    version), 4 damaged.
+    """
+    from soulrift import checking
+
+    with store.open_to_read(db) as matches:
+        status = checking.check(matches, form)
+    sys.exit(status)
+
+
+@main.command(epilog=_EXAMPLE["backup"])
+@click.argument("dest", type=click.Path(path_type=Path))
+@_db
+def backup(dest: Path, db: str) -> None:
+    """Copy the store to DEST while others play into it."""
+    from soulrift import upkeep
+
+    upkeep.back_up(db, dest)
+
+
 def run() -> NoReturn:
     """The entry point: every error becomes one line and an exit status; no traceback reaches a user."""
     use_utf8()
@@ -187,7 +243,15 @@ def run() -> NoReturn:
     except Refusal as refusal:
         complain(str(refusal))
         status = 1
-    except (MatchNotFoundError, CorruptRecordError, PersistenceError, sqlite3.Error, TimeoutError, OSError) as error:
+    except (
+        MatchNotFoundError,
+        CorruptRecordError,
+        StoreError,
+        PersistenceError,
+        sqlite3.Error,
+        TimeoutError,
+        OSError,
+    ) as error:
         status = _failed(f"error: {error}", error)
     except Exception as error:  # noqa: BLE001 - the last resort: even a fault of ours is told in one line
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -202,5 +266,5 @@ def _failed(message: str, error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         discard_output()  # nobody reads on; say nothing
     else:
-        complain(message)
+        complain(" ".join(message.split()))  # PostgreSQL's have several lines
     return 1

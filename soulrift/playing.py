@@ -1,6 +1,7 @@
 """`soulrift play`: a match script into the store, and what came of it."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO
 
 import msgspec
@@ -16,25 +17,27 @@ Step = tuple[int, Answer | Refusal]
 """The number of a line, and what it led to."""
 
 
-def play(matches: Matches, script: BinaryIO, path: str, *, keep_going: bool) -> Iterator[Step]:
-    """Give the commands of a script to its match, one by one, as the steps are asked for.
+def play(matches: Matches, script: BinaryIO, path: str, *, keep_going: bool, batch: int = 1) -> Iterator[Step]:
+    """Give the commands of a script to its match, `batch` of them in one transaction, as the steps are asked for.
 
     It ends after the first refusal, unless told to `keep_going`; after that of the first command in any case.
     """
-    match = None
-    number = 0
-    for number, line in commands(script):
-        try:
-            answer = matches.start(line, name_from(path)) if match is None else matches.give(match, line)
-        except Refusal as refusal:
-            yield number, refusal
-            if match is None or not keep_going:
-                return
-        else:
-            match = answer.match
-            yield number, answer
-    if match is None:
-        yield number + 1, bad_input("", "the script holds no command; its first one is a start_match")
+    lines = commands(script)
+    number, first = next(lines, (0, b""))
+    try:
+        if not first:
+            raise bad_input("", "the script holds no command; its first one is a start_match")
+        answer = matches.start(first, name_from(path))
+    except Refusal as refusal:
+        yield number or 1, refusal
+        return
+    yield number, answer
+    while some := list(islice(lines, batch)):
+        outcomes = matches.give_all(answer.match, [line for _, line in some], keep_going=keep_going)
+        for (number, _), outcome in zip(some, outcomes, strict=False):
+            yield number, outcome
+        if len(outcomes) < len(some) or (isinstance(outcomes[-1], Refusal) and not keep_going):
+            return
 
 
 def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:

@@ -1,64 +1,92 @@
 """Which store: the one place that turns a store's name into an application."""
 
-import sqlite3
+import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from domain.application import Matches, sqlite_settings
-from domain.sqlite import TABLE, tables
+from domain.application import Matches
+from domain.recorder import StoreError
+from domain.sqlite import MEMORY, sqlite_settings
 
 DEFAULT = "soulrift.db"
-MEMORY = ":memory:"
+
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
+_KEYWORDS = re.compile(
+    r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|servicefile|options|application_name|ssl\w+|"
+    r"connect_timeout|target_session_attrs|client_encoding|require_auth|channel_binding|gssencmode|krbsrvname)\s*="
+)
 
 
 def open_to_write(store: str) -> Matches:
-    """The application over this store, which is made where it is missing.
+    """The application over this store; one in a file or in memory is made where it is missing.
 
     Raises:
         click.UsageError: it cannot be a store.
 
     """
-    if store == MEMORY:
-        return Matches(sqlite_settings(store))
-    path = _file(store)
-    if not path.absolute().parent.is_dir():
-        message = f"there is no folder for the store {store}"
-        raise click.UsageError(message)
-    there = _tables(path) if path.exists() else set()
-    if there and TABLE not in there:
-        message = f"{store} is no store: it is another program's database"
-        raise click.UsageError(message)
-    return Matches(sqlite_settings(str(path.absolute())))
+    return _opened(store, create=not is_postgres(store), read_only=False)
 
 
 def open_to_read(store: str) -> Matches:
-    """The application over this store, which must be there.
+    """The application over this store, which must be there and is left as it is.
 
     Raises:
         click.UsageError: it is not.
 
     """
-    path = _file(store)
-    if not path.exists():
-        message = f"there is no store {store}; `soulrift play` makes one, --db or SOULRIFT_DB names another"
-        raise click.UsageError(message)
-    if TABLE not in _tables(path):
-        message = f"{store} is no store: it has no table {TABLE}"
-        raise click.UsageError(message)
-    return Matches(sqlite_settings(str(path.absolute()), create=False))
+    return _opened(store, create=False, read_only=True)
 
 
-def _tables(path: Path) -> set[str]:
+def create(store: str) -> Matches:
+    """The application over this store, whose tables are made where they are missing.
+
+    Raises:
+        click.UsageError: they cannot be made.
+
+    """
+    return _opened(store, create=True, read_only=False)
+
+
+def is_postgres(store: str) -> bool:
+    """Whether the name is a connection string of PostgreSQL, as a URL or as keywords and values."""
+    scheme = _SCHEME.match(store)
+    if scheme and scheme[1].lower() not in {"postgresql", "postgres"}:
+        message = f"{scheme[1]}:// names no kind of store; name a file, or a postgresql:// URL"
+        raise click.UsageError(message)
+    return bool(scheme or _KEYWORDS.match(store))
+
+
+def _opened(store: str, *, create: bool, read_only: bool) -> Matches:
     try:
-        return tables(path)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        message = f"{path} cannot be opened as a store: {error}"
+        if is_postgres(store):
+            return Matches(_postgres_settings(store, create=create))
+        if store == MEMORY:
+            return Matches(sqlite_settings(store))
+        path = _file(store, create=create)
+        return Matches(sqlite_settings(str(path), create=create, read_only=read_only))
+    except StoreError as error:
+        name = "the database" if is_postgres(store) else store  # a connection string may hold a password
+        message = f"{name} cannot be opened as a store: {error}"
         raise click.UsageError(message) from None
 
 
-def _file(store: str) -> Path:
-    if "://" in store:
-        message = f"{store.split('://', 1)[0]}:// names no kind of store that this version knows; name a file"
+def _postgres_settings(store: str, *, create: bool) -> dict[str, str]:
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        message = "a store on PostgreSQL needs an extra: pip install 'soulrift[postgres]'"
         raise click.UsageError(message)
-    return Path(store)
+    from domain.postgres import postgres_settings
+
+    return postgres_settings(store, create=create)
+
+
+def _file(store: str, *, create: bool) -> Path:
+    path = Path(store).absolute()
+    if create and not path.parent.is_dir():
+        message = f"there is no folder for the store {store}"
+        raise click.UsageError(message)
+    if not create and not path.exists():
+        message = f"there is no store {store}; `soulrift play` makes one, --db or SOULRIFT_DB names another"
+        raise click.UsageError(message)
+    return path

@@ -3,13 +3,14 @@
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, TaskID, track
 from rich.text import Text
 
 T = TypeVar("T")
@@ -92,6 +93,27 @@ def progress(steps: Iterable[T], what: str) -> Iterable[T]:
     """The same steps, with a bar on standard error if that is a terminal, for what prints nothing until it is done."""
     console = Console(stderr=True)
     return track(steps, what, total=None, console=console, transient=True, disable=not console.is_terminal)
+
+
+class _Bar:
+    def __init__(self, shown: Progress, task: TaskID) -> None:
+        self._shown = shown
+        self._task = task
+
+    def __call__(self, done: int, total: int, *, absolute: bool = False) -> None:
+        """`done` more of `total`, or `done` in all."""
+        if absolute:
+            self._shown.update(self._task, completed=done, total=total)
+        else:
+            self._shown.update(self._task, advance=done, total=total)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[_Bar]:
+    """A bar on standard error, if that is a terminal, for work whose size is known."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown:
+        yield _Bar(shown, shown.add_task(what, total=None))
 
 
 def complain(message: str) -> None:

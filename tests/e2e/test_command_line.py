@@ -44,9 +44,21 @@ class TestExitStatus:
             (["show", "duel", "--format", "xml"], 2, "'xml' is not one of"),
             (["show"], 2, "Missing argument 'MATCH'"),
             (["show", "duel", "--db", "missing.db"], 2, "there is no store missing.db"),
-            (["show", "duel", "--db", "text.txt"], 2, "text.txt cannot be opened as a store: file is not a database"),
-            (["show", "duel", "--db", "empty.db"], 2, "empty.db is no store"),
-            (["show", "duel", "--db", "foreign.db"], 2, "foreign.db is no store"),
+            (
+                ["show", "duel", "--db", "text.txt"],
+                2,
+                "text.txt cannot be opened as a store: it cannot be read: file is not a database",
+            ),
+            (
+                ["show", "duel", "--db", "empty.db"],
+                2,
+                "empty.db cannot be opened as a store: it has no tables of a store; `soulrift init` makes them",
+            ),
+            (
+                ["show", "duel", "--db", "foreign.db"],
+                2,
+                "foreign.db cannot be opened as a store: it is another program's database",
+            ),
             (["show", "duel", "--db", "."], 2, ". cannot be opened as a store"),
             (["show", "duel", "--db", "mysql://x/y"], 2, "mysql:// names no kind of store"),
             (["play", "missing.jsonl"], 2, "No such file"),
@@ -130,20 +142,24 @@ class TestExitStatus:
         assert b"Traceback" not in done.stderr
 
     def test_corrupt_record_is_told_in_one_line(self, run: Run, tmp_path: Path) -> None:
-        """No question about a damaged match is answered, or ends in a traceback."""
+        """No question about a damaged match is answered, or ends in a traceback; events are told up to the damage."""
         with closing(sqlite3.connect(tmp_path / "soulrift.db")) as connection, connection:
             connection.execute("DELETE FROM stored_events WHERE originator_version=3")
         for question in (["show", "duel"], ["events", "duel"], ["quote", "duel", "--player", "ada", "--amount", "1"]):
             done = run(*question)
-            assert (done.returncode, done.stdout) == (1, "")
-            assert done.stderr == "error: 1 of the events 1 to 6 of duel are missing\n"
+            told = "    1       duel begins: Ada and Bo, 30 life each\n" if question[0] == "events" else ""
+            assert (done.returncode, done.stdout) == (1, told)
+            assert done.stderr == "error: the 5 events from 1 on end with event 6, in row 6: some are missing\n"
 
     def test_locked_store_is_told_in_one_line(self, run: Run, tmp_path: Path) -> None:
         """A store that another program keeps locked is an error in one line, and nothing is half written."""
         with closing(sqlite3.connect(tmp_path / "soulrift.db", isolation_level=None)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             done = run("play", "-", stdin=script(match="other"))
-        assert (done.returncode, done.stderr) == (1, "error: database is locked\n")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "error: another program has kept the store locked for 10 seconds\n",
+        )
         assert run("show", "other").returncode == 1
 
 
@@ -315,7 +331,7 @@ class TestOutput:
         """Each command's help text shows how it is used."""
         help_text = run(command, "--help").stdout
         assert f"Example:\n    soulrift {command} " in help_text
-        assert "--db FILE" in help_text
+        assert "--db STORE" in help_text
 
     def test_version(self, run: Run) -> None:
         """The program says its version."""

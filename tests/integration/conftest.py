@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from domain.application import Matches, sqlite_settings
+from domain.application import Matches
+from domain.sqlite import sqlite_settings
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from eventsourcing.persistence import IntegrityError, OperationalError
 
 import domain.application
 from domain import Refusal, State, decode_command, fold, play, state_hash
-from domain.application import EntryNotFoundError, Matches, MatchNotFoundError, sqlite_settings
+from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
 from domain.codec import CorruptRecordError
 from domain.rules.commands import NewPlayer, Pay, StartMatch
+from domain.sqlite import sqlite_settings
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "matches.jsonl"
 
@@ -261,37 +262,6 @@ class TestWriters:
                 assert writer.give("duel", release(number % 4)).entry.number == number + 2
             assert one.state("duel") == two.state("duel")
 
-    def test_lost_race_is_decided_again(self, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A writer that was beaten to the version decides again on what the other one left."""
-        with Matches(sqlite_settings(path)) as one, Matches(sqlite_settings(path)) as two:
-            one.start(start())
-            saved = one.save
-
-            def beaten(*objects: Any, **more: Any) -> Any:
-                monkeypatch.setattr(one, "save", saved)
-                two.give("duel", release(3))
-                return saved(*objects, **more)
-
-            monkeypatch.setattr(one, "save", beaten)
-            assert one.give("duel", release(1)).entry.number == 3
-            assert [soul.rank for soul in one.state("duel").aether.values()] == [3, 1]
-            assert one.state("duel") == two.state("duel")
-
-    def test_one_id_sent_by_two_at_once_has_one_effect(self, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The writer that was beaten by its own retry answers with the other's entry."""
-        with Matches(sqlite_settings(path)) as one, Matches(sqlite_settings(path)) as two:
-            one.start(start())
-            saved = one.save
-
-            def beaten(*objects: Any, **more: Any) -> Any:
-                monkeypatch.setattr(one, "save", saved)
-                two.give("duel", release(3, id="a"))
-                return saved(*objects, **more)
-
-            monkeypatch.setattr(one, "save", beaten)
-            answer = one.give("duel", release(3, id="a"))
-            assert (answer.repeated, answer.entry.number, one.state("duel").entries) == (True, 2, 2)
-
     def test_threads_share_an_application(self, matches: Matches) -> None:
         """Threads that give commands at once to one application lose and double none."""
         matches.start(start())
@@ -318,7 +288,7 @@ class TestWriters:
 
         with monkeypatch.context() as broken:
             broken.setattr(matches, "save", fail)
-            with pytest.raises(sqlite3.OperationalError):
+            with pytest.raises(OperationalError):
                 matches.give("duel", release(3))
         assert matches.give("duel", release(1)).entry.number == 2
         assert matches.state("duel").aether[1].rank == 1

@@ -68,8 +68,10 @@ def test_there_are_no_other_topics() -> None:
 
 def test_unknown_fields_of_events_are_ignored() -> None:
     """A newer program may add fields to an event; this one reads what it knows."""
-    topic, state = released(Codec())
-    assert Codec().events([(topic, state[:-1] + b',"zeal":9}')], 1) == Codec().events([(topic, state)], 1)
+    version, topic, state = released(Codec())
+    assert Codec().events([(version, topic, state[:-1] + b',"zeal":9}')], 1) == Codec().events(
+        [(version, topic, state)], 1
+    )
 
 
 class TestUpcasters:
@@ -90,9 +92,9 @@ class TestUpcasters:
         """A row of version 1 passes both steps, one of version 2 the second, one of version 3 none."""
         common = b'"by":null,"cause":null,"entry":2,"n":2,"soul":1,"type":"soul_released"}'
         rows = [
-            ("soul_released.v1", b'{"strength":3,' + common),
-            ("soul_released.v2", b'{"level":3,' + common),
-            ("soul_released.v3", b'{"rank":2,' + common),
+            (2, "soul_released.v1", b'{"strength":3,' + common),
+            (2, "soul_released.v2", b'{"level":3,' + common),
+            (2, "soul_released.v3", b'{"rank":2,' + common),
         ]
         expected = SoulReleased(entry=2, n=2, by=None, cause=None, rank=2, soul=1)
         assert [self.third().events([row], 1) for row in rows] == [[expected]] * 3
@@ -105,7 +107,7 @@ class TestUpcasters:
         (old,) = (json.replace(b'"rank":2', b'"strength":3') for json in entry.event_jsons)
         line = line_of(entry.number, entry.command_json, (old,), entry.state_hash)
         recorded = msgspec.structs.replace(entry, event_jsons=(old,), line_hash=sha256(line).hexdigest())
-        (entry,) = self.third().entries([("soul_released.v1", codec.rows(recorded)[0][1])], 1)
+        (entry,) = self.third().entries([(2, "soul_released.v1", codec.rows(recorded)[0][2])], 1)
         assert b'"strength":3' in entry.event_jsons[0]
         assert entry.events == (SoulReleased(entry=2, n=2, by=None, cause=None, rank=2, soul=1),)
 
@@ -128,4 +130,4 @@ class TestUpcasters:
     def test_failing_upcaster_is_a_corrupt_record(self) -> None:
         """A row of an old version that lacks what its upcaster needs is named."""
         with pytest.raises(CorruptRecordError, match=r"soul_released\.v1 cannot be read"):
-            self.third().events([("soul_released.v1", b'{"entry":2,"n":2}')])
+            self.third().events([(2, "soul_released.v1", b'{"entry":2,"n":2}')])

@@ -1,0 +1,463 @@
+"""The store on PostgreSQL.
+
+Writers of one match queue on an advisory lock of that match, before they read its tail; all writers queue on an
+advisory lock of the log for the moment of their insert and commit, so that positions appear in the order of commits and
+a reader that follows the log misses nothing. Neither lock needs more than the right to INSERT. A command takes two
+round trips: lock and tail, then insert and commit.
+
+The answer to a COMMIT can get lost with the connection. Whether the transaction took place is then asked of the server,
+by the transaction's id; nobody else's rows can be taken for ours.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import local
+from typing import Any
+
+import psycopg
+from eventsourcing.persistence import (
+    AggregateRecorder,
+    InterfaceError,
+    OperationalError,
+    PersistenceError,
+    StoredEvent,
+)
+from eventsourcing.postgres import (
+    BasePostgresFactory,
+    PostgresAggregateRecorder,
+    PostgresApplicationRecorder,
+    PostgresDatastore,
+    PostgresFactory,
+)
+from psycopg import Connection, Cursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.rows import dict_row, tuple_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from domain.recorder import (
+    EVENTS,
+    ID_TABLES,
+    SNAPSHOTS,
+    TABLES,
+    ConnectionLostError,
+    MatchRecorder,
+    OutcomeUnknownError,
+    StoreError,
+)
+
+log = logging.getLogger("soulrift.store")
+
+CONNECT_SECONDS = 5
+"""How long a connection may take to be made, unless the connection string says otherwise."""
+
+ANSWER_SECONDS = 40
+"""How long a statement may go without any answer: longer than the server's own limits below."""
+
+RECONNECT_SECONDS = 10
+"""For how long a server that went away is asked again."""
+
+PAUSE = 0.1
+
+LIMITS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
+"""The server's limits for our sessions, where neither the connection string, nor the role, nor the server sets them."""
+
+OLDEST_SERVER = 13
+"""`pg_current_xact_id` and `pg_xact_status(xid8)` came with it."""
+
+_SET_LIMITS = (
+    b"SELECT set_config(name, wanted, false) FROM unnest(%s::text[], %s::text[]) AS limits (name, wanted) "
+    b"JOIN pg_settings USING (name) WHERE source = 'default'"
+)
+
+_LOCK_MATCH = (
+    b"SELECT pg_advisory_xact_lock(hashtextextended(%s, 'stored_events'::regclass::oid::bigint)), "
+    b"pg_current_xact_id()::text"
+)
+_LOCK_LOG = b"SELECT pg_advisory_xact_lock(1, 'stored_events'::regclass::oid::int)"
+_LOCK_SCHEMA = b"SELECT pg_advisory_xact_lock(2, hashtext(current_schema()))"
+
+_TABLES = (
+    b"SELECT relname FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
+    b"WHERE relname = ANY(%s) AND nspname = %s"
+)
+_SCHEMA = (
+    b"SELECT coalesce((SELECT nspname FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
+    b"WHERE pg_class.oid = to_regclass('stored_events')), current_schema())"
+)
+
+
+def display_name(conninfo: str) -> str:
+    """The connection string without its secrets.
+
+    Raises:
+        StoreError: PostgreSQL's client cannot read it.
+
+    """
+    try:
+        parts = conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError as error:
+        message = f"not a PostgreSQL connection string: {error}".strip()
+        raise StoreError(message) from None
+    shown = {name: value for name, value in parts.items() if "password" not in name and name != "oauth_client_secret"}
+    return make_conninfo("", **shown) or "postgresql://"
+
+
+def postgres_settings(conninfo: str, *, create: bool = False) -> dict[str, str]:
+    """Settings for a store in the PostgreSQL database of a connection string, in any form that libpq reads.
+
+    Raises:
+        StoreError: it reads none of it.
+
+    """
+    return {
+        "PERSISTENCE_MODULE": "domain.postgres:Factory",
+        "STORE": display_name(conninfo),
+        "POSTGRES_CONNINFO": conninfo,
+        "CREATE_TABLE": "y" if create else "n",
+        "IS_SNAPSHOTTING_ENABLED": "y",
+        "AGGREGATE_CACHE_MAXSIZE": "1000",
+        "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
+    }
+
+
+class _Connection(Connection[Any]):
+    """A connection that does not wait for ever for a server that has stopped answering."""
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = ANSWER_SECONDS) -> Any:
+        start = time.monotonic()
+        try:
+            return super().wait(gen, interval, timeout)
+        except psycopg.OperationalError as error:
+            if timeout is not None and time.monotonic() - start >= timeout:
+                self.pgconn.finish()
+                message = f"the server has not answered for {timeout} seconds"
+                raise psycopg.OperationalError(message) from error
+            raise
+
+
+def _configure(connection: Connection[Any]) -> None:
+    connection.autocommit = True
+    connection.execute(_SET_LIMITS, (list(LIMITS), list(LIMITS.values())))
+
+
+def _broken(connection: Connection[Any]) -> bool:
+    return connection.closed or connection.pgconn.status == ConnStatus.BAD
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether an error of the library says that the connection broke, and not what was asked of the server."""
+    cause = error.__cause__
+    if isinstance(cause, PoolTimeout) or not isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return cause.sqlstate is None or cause.sqlstate[:3] in {"080", "57P"}
+
+
+@lru_cache(maxsize=256)
+def _statement(sql: str) -> bytes:
+    return sql.replace("?", "%s").encode()
+
+
+class Datastore(PostgresDatastore):
+    """The pool of connections, and the one transaction of a thread that all its statements join while it lasts."""
+
+    def __init__(self, conninfo: str) -> None:
+        super().__init__("", "", "", "", "", originator_id_type="text")
+        self._own = local()
+        self._conninfo = _with_defaults(conninfo)
+        self.pool = ConnectionPool(  # type: ignore[assignment]  # the library's own takes no connection string
+            self._conninfo,
+            connection_class=_Connection,
+            kwargs={"row_factory": dict_row},
+            min_size=1,
+            max_size=10,
+            open=False,
+            configure=_configure,
+            timeout=CONNECT_SECONDS,
+        )
+        self.schema = self._first_look()
+
+    def _first_look(self) -> str:
+        """The schema of the store. It says at once, and in the server's words, if there is no way in.
+
+        Raises:
+            OperationalError: there is none.
+            StoreError: the server is too old.
+
+        """
+        try:
+            with psycopg.connect(self._conninfo, autocommit=True) as connection:
+                schema = connection.execute(_SCHEMA).fetchone()
+                version = connection.info.server_version // 10_000
+        except psycopg.Error as error:
+            raise OperationalError(str(error).strip()) from error
+        if version < OLDEST_SERVER:
+            message = f"the server is PostgreSQL {version}; {OLDEST_SERVER} is the oldest that will do"
+            raise StoreError(message)
+        if schema is None or schema[0] is None:
+            message = "the search_path of this connection names no schema that exists"
+            raise StoreError(message)
+        return str(schema[0])
+
+    def register_type_adapters(self) -> None:
+        """Nothing: rows are inserted as arrays of plain types."""
+
+    @contextmanager
+    def get_connection(self) -> Iterator[Connection[Any]]:
+        """The thread's connection, or else one from the pool.
+
+        Raises:
+            PersistenceError: the library's, for what PostgreSQL's client raises.
+
+        """
+        joined: Connection[Any] | None = getattr(self._own, "connection", None)
+        if joined is not None:
+            yield joined
+            return
+        try:
+            with super().get_connection() as connection:
+                yield connection
+        except OperationalError as error:
+            if isinstance(error.__cause__, PoolTimeout):
+                self._first_look()  # with the reason, if there is one
+            raise
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether this thread is within a transaction."""
+        return getattr(self._own, "connection", None) is not None
+
+    @contextmanager
+    def joined(self, begin: bytes, first: Callable[[Connection[Any]], Any] | None = None) -> Iterator[None]:
+        """A transaction that all statements of this thread join; they are sent when an answer is asked for.
+
+        `first` asks for the transaction's id, by which one that was lost with its connection is found again.
+        """
+        with self.get_connection() as connection:
+            asked, committing = None, False
+            try:
+                with connection.pipeline():
+                    connection.execute(begin)
+                    asked = first(connection) if first else None
+                    self._own.connection = connection
+                    try:
+                        yield
+                    finally:
+                        self._own.connection = None
+                    transaction = asked.fetchone()[1] if asked else None
+                    connection.execute(b"COMMIT")
+                    committing = asked is not None
+            except BaseException as error:
+                if not _broken(connection):
+                    if connection.info.transaction_status != TransactionStatus.IDLE:
+                        connection.execute(b"ROLLBACK")
+                    raise
+                if not committing:
+                    raise
+                lost = error
+            else:
+                return
+        log.warning("the answer to a commit got lost", extra={"transaction": transaction, "reason": str(lost)})
+        if not self._took_place(str(transaction)):
+            message = f"the connection broke; nothing was stored: {lost}"
+            raise ConnectionLostError(message) from lost
+
+    def _took_place(self, transaction: str) -> bool:
+        """Whether a transaction was committed, as the server knows it.
+
+        Raises:
+            OutcomeUnknownError: the server cannot be asked, or does not know.
+
+        """
+        last = time.monotonic() + RECONNECT_SECONDS
+        while time.monotonic() < last:
+            try:
+                ((status,),) = self.query("SELECT pg_xact_status(?::text::xid8)", (transaction,))
+                if status in {"committed", "aborted"}:
+                    return bool(status == "committed")
+                self.query(  # its session has lost us, too
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = ?::text::xid8::xid",
+                    (transaction,),
+                )
+            except PersistenceError as error:
+                message = (
+                    f"the connection broke in a commit, and the server cannot be asked what became of it: {error}; "
+                    "give the command again: with the same meta.id it has one effect"
+                )
+                raise OutcomeUnknownError(message) from error
+            time.sleep(PAUSE)
+        message = f"the server does not say what became of its transaction {transaction}"
+        raise OutcomeUnknownError(message)
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT; asked again where the connection broke, for `RECONNECT_SECONDS` at most."""
+        last = time.monotonic() + RECONNECT_SECONDS
+        while True:
+            try:
+                with (
+                    self.get_connection() as connection,
+                    connection.cursor(binary=True, row_factory=tuple_row) as cursor,
+                ):
+                    return cursor.execute(_statement(sql), parameters).fetchall()
+            except (OperationalError, InterfaceError) as error:
+                if self.is_joined or not _is_lost(error) or time.monotonic() > last:
+                    raise
+                log.warning("the connection broke; asking again", extra={"reason": str(error)})
+                time.sleep(PAUSE)
+
+
+def _with_defaults(conninfo: str) -> str:
+    """The connection string, with a limit to the time of connecting and with signs of life, unless it has its own."""
+    defaults: dict[str, str | int] = {
+        "connect_timeout": CONNECT_SECONDS,
+        "application_name": "soulrift",
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
+    }
+    given = conninfo_to_dict(conninfo)
+    return make_conninfo(conninfo, **{name: value for name, value in defaults.items() if name not in given})
+
+
+def _queue_for_match(match: str) -> Callable[[Connection[Any]], Cursor[Any]]:
+    return lambda connection: connection.cursor(row_factory=tuple_row).execute(_LOCK_MATCH, (match,))
+
+
+class _Inserting(PostgresAggregateRecorder):
+    """Inserts rows as arrays, and asks once: the library would ask ten times, and take its own rows for another's."""
+
+    datastore: Datastore
+
+    def _insert(self, connection: Connection[Any], stored_events: Sequence[StoredEvent], returning: str = "") -> Any:
+        ids, versions, topics, states = zip(
+            *((row.originator_id, row.originator_version, row.topic, row.state) for row in stored_events), strict=True
+        )
+        return connection.cursor(row_factory=tuple_row).execute(
+            f"INSERT INTO {self.events_table_name} (originator_id, originator_version, topic, state) "  # noqa: S608
+            f"SELECT * FROM unnest(%b::text[], %b::bigint[], %b::text[], %b::bytea[]){returning}".encode(),
+            (list(ids), list(versions), list(topics), list(states)),
+        )
+
+    select_events = PostgresAggregateRecorder.select_events.__wrapped__
+
+
+class SnapshotRecorder(_Inserting):
+    """The library's recorder of snapshots."""
+
+    def insert_events(self, stored_events: Sequence[StoredEvent], **_: Any) -> None:
+        """Insert snapshots."""
+        with self.datastore.get_connection() as connection:
+            self._insert(connection, stored_events)
+
+
+class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecorder):
+    """The library's recorder, with the thread's transaction, the commands' ids and no need of rights but INSERT."""
+
+    POSITION = "notification_id"
+    select_notifications = PostgresApplicationRecorder.select_notifications.__wrapped__
+    max_notification_id = PostgresApplicationRecorder.max_notification_id.__wrapped__
+
+    def create_table(self) -> None:
+        """Make the tables that are missing, all at once, whoever else is doing the same.
+
+        Raises:
+            StoreError: there are others of these names.
+
+        """
+        snapshots = PostgresAggregateRecorder(self.datastore, events_table_name=SNAPSHOTS)
+        all_statements = [*self.sql_create_statements, *snapshots.sql_create_statements]
+        tables = [
+            made.as_bytes() for made in all_statements if made.as_bytes().startswith((b"CREATE TABLE", b"CREATE U"))
+        ]
+        with self.datastore.get_connection() as connection, connection.transaction():
+            connection.execute(_LOCK_SCHEMA)
+            there = {row["relname"] for row in connection.execute(_TABLES, (list(TABLES), self.datastore.schema))}
+            if there == TABLES:
+                return
+            if there:
+                message = f"the schema {self.datastore.schema} has another program's table {min(there)}"
+                raise StoreError(message)
+            for statement in [*tables, *map(str.encode, ID_TABLES)]:
+                connection.execute(statement)
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT."""
+        return self.datastore.query(sql, parameters)
+
+    @contextmanager
+    def writing(self, match: str) -> Iterator[None]:
+        """A transaction with the lock of this match from its beginning."""
+        try:
+            with self.datastore.joined(b"BEGIN", _queue_for_match(match)):
+                yield
+        except (OperationalError, InterfaceError) as error:
+            if isinstance(error, ConnectionLostError | OutcomeUnknownError) or not _is_lost(error):
+                raise
+            message = f"the connection broke; nothing was stored: {error}"
+            raise ConnectionLostError(message) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction that sees one moment of the database."""
+        with self.datastore.joined(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            yield
+
+    def integrity(self) -> list[str]:
+        """Nothing: PostgreSQL's own tools check its files (checksums, pg_amcheck)."""
+        return []
+
+    def tables(self) -> frozenset[str]:
+        """Those of our tables that are there."""
+        found = self.query(_TABLES.decode().replace("%s", "?"), (list(TABLES), self.datastore.schema))
+        return frozenset(name for (name,) in found)
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], *, command_ids: Sequence[tuple[str, str, int]] = (), **_: Any
+    ) -> Sequence[int] | None:
+        """Insert rows: in the thread's transaction, or else in one of their own, for which positions are returned."""
+        if self.datastore.is_joined:
+            self._append(stored_events, command_ids)
+            return None
+        with self.datastore.joined(b"BEGIN"):
+            inserted = self._append(stored_events, command_ids, " RETURNING notification_id")
+            return [position for (position,) in inserted.fetchall()] if inserted else []
+
+    def _append(
+        self, stored_events: Sequence[StoredEvent], command_ids: Sequence[tuple[str, str, int]], returning: str = ""
+    ) -> Any:
+        if not stored_events:
+            return None
+        with self.datastore.get_connection() as connection:
+            connection.execute(_LOCK_LOG)
+            inserted = self._insert(connection, stored_events, returning)
+            if command_ids:
+                matches, ids, versions = map(list, zip(*command_ids, strict=True))
+                connection.execute(
+                    b"INSERT INTO command_ids SELECT * FROM unnest(%b::text[], %b::text[], %b::bigint[])",
+                    (matches, ids, versions),
+                )
+            self._notify_channel(connection.cursor())
+            return inserted
+
+
+class Factory(PostgresFactory):
+    """Builds the recorders for the application."""
+
+    def __init__(self, env: Any) -> None:
+        super(BasePostgresFactory, self).__init__(env)
+        self.datastore = Datastore(self.env["POSTGRES_CONNINFO"])
+
+    def application_recorder(self) -> PostgresMatchRecorder:
+        """The recorder of the record; it makes all tables."""
+        recorder = PostgresMatchRecorder(self.datastore, events_table_name=EVENTS)
+        if self.env_create_table():
+            recorder.create_table()
+        return recorder
+
+    def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
+        """The recorder of snapshots; its table is made with the others."""
+        return SnapshotRecorder(self.datastore, events_table_name="stored_" + purpose)

@@ -1,0 +1,161 @@
+"""What a store of matches promises, whichever database keeps it.
+
+Tables: `stored_events` is the record, `stored_snapshots` a way around long folds (both are the library's);
+`command_ids` says at which row of the record a command with a `meta.id` begins, and `store_format` holds the one number
+that says how to read the others. The databases differ in how a transaction is made; what is asked of them stands here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+from eventsourcing.persistence import ApplicationRecorder, OperationalError
+
+from domain.codec import HEAD, Row
+
+FORMAT = 1
+"""The format of the stores that this program writes. It reads those of older ones, and refuses newer ones."""
+
+EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT = "stored_events", "stored_snapshots", "command_ids", "store_format"
+"""The tables."""
+
+TABLES = frozenset({EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT})
+
+BATCH = 1_000
+"""How many rows are read at a time."""
+
+ID_TABLES = (
+    (
+        f"CREATE TABLE IF NOT EXISTS {COMMAND_IDS} (originator_id TEXT NOT NULL, command_id TEXT NOT NULL, "
+        "originator_version BIGINT NOT NULL, PRIMARY KEY (originator_id, command_id))"
+    ),
+    f"CREATE TABLE IF NOT EXISTS {STORE_FORMAT} (format INTEGER NOT NULL PRIMARY KEY)",
+    f"INSERT INTO {STORE_FORMAT} SELECT {FORMAT} WHERE NOT EXISTS (SELECT 1 FROM {STORE_FORMAT})",  # noqa: S608
+)
+"""What makes the tables that are ours, in SQL that every store understands."""
+
+
+class StoreError(Exception):
+    """What was named is no store that this program can use; the message says why, and what to do."""
+
+
+class ConnectionLostError(OperationalError):
+    """The connection to the database broke; nothing of the transaction is stored."""
+
+
+class OutcomeUnknownError(OperationalError):
+    """The connection broke while a transaction was committed, and nobody can be asked whether it is stored."""
+
+
+class MatchRecorder(ApplicationRecorder):
+    """A store as the application and the check see it."""
+
+    POSITION: ClassVar[str]
+    """The column of `stored_events` that holds a row's position in the log."""
+
+    @abstractmethod
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT with `?` for its parameters, within the thread's transaction if there is one."""
+
+    @abstractmethod
+    def writing(self, match: str) -> AbstractContextManager[None]:
+        """A transaction that no other writer of this match runs at the same time; it is committed at the end.
+
+        What this thread reads and inserts meanwhile belongs to it.
+
+        Raises:
+            IntegrityError: a writer outside of the queue was first; nothing is stored.
+            ConnectionLostError: nothing is stored.
+            OutcomeUnknownError: it may be stored, or not.
+
+        """
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """A transaction in which this thread sees one moment of the store, and changes nothing."""
+
+    @abstractmethod
+    def integrity(self) -> list[str]:
+        """What the database itself finds wrong with its files."""
+
+    @abstractmethod
+    def tables(self) -> frozenset[str]:
+        """Those of our tables that are there."""
+
+    def refuse_other_formats(self) -> None:
+        """See that this is a store, of a format that this program knows.
+
+        Raises:
+            StoreError: it is not.
+
+        """
+        missing = TABLES - self.tables()
+        if missing == TABLES:
+            message = "it has no tables of a store; `soulrift init` makes them"
+            raise StoreError(message)
+        if missing:
+            message = f"it has no table {min(missing)}, so another program made it, or it is damaged"
+            raise StoreError(message)
+        found = self.query(f"SELECT format FROM {STORE_FORMAT}")  # noqa: S608 - a name of ours
+        if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 1:
+            message = f"its table {STORE_FORMAT} does not hold one number"
+            raise StoreError(message)
+        if found[0][0] > FORMAT:
+            message = f"it has format {found[0][0]}, this Soulrift knows formats up to {FORMAT}; use a newer one"
+            raise StoreError(message)
+
+    def select_rows(self, match: str, gt: int = 0, batch: int = BATCH) -> Iterator[list[Row]]:
+        """The rows of a match with a version above `gt`, in order and in batches."""
+        while True:
+            rows: list[Any] = self.query(
+                f"SELECT originator_version, topic, state FROM {EVENTS} WHERE originator_id=? AND originator_version>? "  # noqa: S608
+                "ORDER BY originator_version LIMIT ?",
+                (match, gt, batch),
+            )
+            if rows:
+                yield rows
+            if len(rows) < batch:
+                return
+            gt = rows[-1][0]
+
+    def select_all_rows(self) -> Iterator[list[tuple[Any, ...]]]:
+        """All rows of the record: match, version, topic, state, position; by match and version, in batches.
+
+        Rows whose match or version is NULL are passed over. Meant for `reading()`: one moment of the store.
+        """
+        sql = (
+            f"SELECT originator_id, originator_version, topic, state, {self.POSITION} FROM {EVENTS} "  # noqa: S608
+            "WHERE (originator_id, originator_version) > (?, ?) ORDER BY originator_id, originator_version LIMIT ?"
+        )
+        match: Any = ""
+        version: Any = 0
+        while rows := self.query(sql, (match, version, BATCH)):
+            yield rows
+            match, version = rows[-1][:2]
+
+    def first_row_of_entry_at(self, match: str, version: int) -> bytes | None:
+        """The state of the first row of the entry whose last one has this version; null if it is not there."""
+        found = self.query(
+            f"SELECT state FROM {EVENTS} WHERE originator_id=? AND originator_version<=? "  # noqa: S608
+            "AND substr(state, 1, ?)=? ORDER BY originator_version DESC LIMIT 1",
+            (match, version, len(HEAD), HEAD),
+        )
+        return found[0][0] if found else None
+
+    def versions_of_commands(self, match: str, command_ids: Sequence[str]) -> dict[str, int]:
+        """The version of the first event of each command with one of these ids; those not known are not in it."""
+        if not command_ids:
+            return {}
+        marks = ", ".join("?" * len(command_ids))
+        return dict(
+            self.query(
+                f"SELECT command_id, originator_version FROM {COMMAND_IDS} "  # noqa: S608
+                f"WHERE originator_id=? AND command_id IN ({marks})",
+                (match, *command_ids),
+            )
+        )
+
+    def has_match(self, match: str) -> bool:
+        """Whether there is a match of this name."""
+        return bool(self.query(f"SELECT 1 FROM {EVENTS} WHERE originator_id=? LIMIT 1", (match,)))  # noqa: S608

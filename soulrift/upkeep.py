@@ -1,0 +1,58 @@
+"""`soulrift init` and `soulrift backup`: what an operator does with a store."""
+
+from pathlib import Path
+
+import click
+
+from domain.recorder import FORMAT
+from domain.sqlite import MEMORY, backup
+from soulrift import store
+from soulrift.terminal import Output, bar
+
+_ROLES = """\
+Rights that roles need in its schema (USAGE on the schema, and):
+  to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format;
+            USAGE on the sequence stored_events_notification_id_seq
+  to read:  SELECT on all four tables
+Nobody needs UPDATE, DELETE or TRUNCATE; what no role may do, no accident does."""
+
+_PG_DUMP = """\
+a PostgreSQL store is backed up by PostgreSQL's own tools, while matches are played:
+  pg_dump --format=custom --file={dest} '{database}'
+It reads one moment of the database, and an entry is stored in one transaction: every entry is in the dump whole, or not
+at all. Restore it with pg_restore into an empty database, then run `soulrift check` on that."""
+
+
+def init(name: str) -> None:
+    """Make a store where there is none, and tell what it needs."""
+    if name == MEMORY:
+        message = "a store in memory lasts as long as its program; there is nothing to make"
+        raise click.UsageError(message)
+    output = Output()
+    with store.create(name) as matches:
+        output.line(f"{matches.env['STORE']} is a store of format {FORMAT}")
+    if store.is_postgres(name):
+        output.line(_ROLES)
+    else:
+        output.line("Who plays needs to write the file and its folder; who reads needs to read them.")
+    output.end()
+
+
+def back_up(name: str, dest: Path) -> None:
+    """Copy a store while others write to it."""
+    if store.is_postgres(name):
+        with store.open_to_read(name) as matches:
+            message = _PG_DUMP.format(dest=dest, database=matches.env["STORE"])
+        raise click.UsageError(message)
+    if name == MEMORY:
+        message = "a store in memory cannot be copied"
+        raise click.UsageError(message)
+    with store.open_to_read(name):  # see that it is one
+        pass
+    with bar("copying") as advance:
+        backup(Path(name), dest, lambda done, pages: advance(done, pages, absolute=True))
+    output = Output()
+    output.line(
+        f"{dest} is a copy of {name} ({dest.stat().st_size:,} bytes); `soulrift check --db {dest}` proves it sound"
+    )
+    output.end()
