@@ -14,7 +14,7 @@ from rlcard.agents import RandomAgent
 
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
-from benchmarks.stock import StockMatches
+from benchmarks.stores import stores
 from domain.application import SNAPSHOT_INTERVAL, Matches
 from domain.codec import Codec
 from domain.entry import play
@@ -156,31 +156,6 @@ def _fill(matches: Matches, name: str, commands: list[AnyCommand]) -> None:
     )
 
 
-def rebuilds() -> list[Row]:
-    """A match rebuilt from SQLite against the library's declarative aggregate, both from their events."""
-    commands = _commands[:5_000]
-    with tempfile.TemporaryDirectory() as folder:
-        plain = {"IS_SNAPSHOTTING_ENABLED": "n", "AGGREGATE_CACHE_MAXSIZE": ""}
-        stock = StockMatches(
-            {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(Path(folder) / "stock.db")}
-        )
-        with Matches(sqlite_settings(str(Path(folder) / "ours.db")) | plain) as matches, stock:
-            _fill(matches, "mix", commands)
-            events = _events_of(commands)
-            aggregate = stock.record(events)
-
-            def ours() -> int:
-                matches.state("mix")
-                return len(events)
-
-            def peer() -> int:
-                stock.repository.get(aggregate)
-                return len(events)
-
-            each, other, ratio = paired(ours, peer)
-    return [Row("rebuild from SQLite : the library's declarative aggregate", rate(each), rate(other), ratio, ">=", 12)]
-
-
 def lengths() -> list[Row]:
     """Costs at 100 to 100,000 entries in one match: to be flat."""
     commands = recorded(SIZES[-1] + 2 * GIVEN)
@@ -253,5 +228,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    met = report([commands_in_memory, folds, hashes, rebuilds, lengths], Path("build/bench.json"))
+    met = report([commands_in_memory, folds, hashes, stores, lengths], Path("build/bench.json"))
     sys.exit(0 if met else 1)

@@ -1,5 +1,6 @@
 """The peer: the same events as the library's own declarative aggregate, with its JSON transcoder, on SQLite."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -134,7 +135,12 @@ class StockMatches(Application[UUID]):
     def record(self, events: list[AnyEvent]) -> UUID:
         """Save these events as one aggregate and return its id."""
         match = StockMatch()
+        for start in range(0, len(events), 100):  # thousands at once never return on PostgreSQL
+            self.append(match, events[start : start + 100])
+        return match.id
+
+    def append(self, match: StockMatch, events: Iterable[AnyEvent]) -> None:
+        """Save these events of an aggregate that is kept in memory."""
         for happened in events:
             getattr(match, tag_of(type(happened).__name__))(fact=msgspec.to_builtins(happened))
         self.save(match)
-        return match.id

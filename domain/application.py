@@ -156,7 +156,7 @@ class Matches(Application[str]):
                     with self.recorder.writing(name):
                         self._judge(batch, commands, keep_going=keep_going)
                         if batch.match:
-                            self.save(batch.match, command_ids=batch.command_ids)
+                            self.events.put(batch.match.collect_events(), command_ids=batch.command_ids)
                 except (IntegrityError, ConnectionLostError) as error:
                     self._forget(name)
                     if isinstance(error, ConnectionLostError) and time.monotonic() > last:
@@ -233,10 +233,13 @@ class Matches(Application[str]):
                 log.warning("no snapshot could be taken", extra={"match": batch.name, "reason": str(error)})
 
     def _match(self, name: str) -> Match:
+        """The match as it is now: from the cache, or rebuilt, and what others appended since."""
         try:
             match: Match = self.repository.get(
                 name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
             )
+            for rows in self.recorder.select_rows(name, match.version):
+                replay(self._codec.events(rows, match.version), match.state)
         except AggregateNotFoundError:
             raise self._not_found(name) from None
         except CorruptRecordError:

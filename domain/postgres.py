@@ -120,6 +120,7 @@ def postgres_settings(conninfo: str, *, create: bool = False) -> dict[str, str]:
         "CREATE_TABLE": "y" if create else "n",
         "IS_SNAPSHOTTING_ENABLED": "y",
         "AGGREGATE_CACHE_MAXSIZE": "1000",
+        "AGGREGATE_CACHE_FASTFORWARD": "n",
         "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
     }
 

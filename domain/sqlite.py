@@ -8,9 +8,9 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from threading import local
+from threading import RLock, local
 from typing import Any
 
 from eventsourcing.persistence import AggregateRecorder, OperationalError, StoredEvent
@@ -46,12 +46,17 @@ def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) 
         "CREATE_TABLE": "y" if create and not read_only else "n",
         "IS_SNAPSHOTTING_ENABLED": "y",
         "AGGREGATE_CACHE_MAXSIZE": "1000",
+        "AGGREGATE_CACHE_FASTFORWARD": "n",
         "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
     }
 
 
 class _Pool(SQLiteConnectionPool):
     read_only = False
+
+    def new_connection(self) -> SQLiteConnection:
+        """A connection that is not one of the pool's."""
+        return self._create_connection()
 
     def _create_connection(self) -> SQLiteConnection:
         if self.read_only:
@@ -105,18 +110,19 @@ def look_at(path: Path) -> None:
 
 
 class Datastore(SQLiteDatastore):
-    """Connections, and the one transaction of a thread that all its statements join while it lasts."""
+    """A connection that writes, a pool of them to read, and the one transaction of a thread that its statements join.
+
+    In memory all is done on the one connection: another one would be another store.
+    """
+
+    pool: _Pool
 
     def __init__(self, path: str, *, read_only: bool, lock_timeout: int) -> None:
         super().__init__(path, lock_timeout=lock_timeout, originator_id_type="text")
-        in_memory = self.pool.is_sqlite_memory_mode  # then each connection would be a store of its own
-        self.pool = _Pool(
-            db_name=path,
-            lock_timeout=lock_timeout,
-            pool_size=1 if in_memory else 5,
-            max_overflow=0 if in_memory else 10,
-        )
+        self.pool = _Pool(db_name=path, lock_timeout=lock_timeout)
         self.pool.read_only = read_only
+        self._writer: SQLiteConnection | None = None
+        self._writing = RLock()
         self._own = local()
 
     @contextmanager
@@ -126,15 +132,18 @@ class Datastore(SQLiteDatastore):
         if joined:
             with joined.cursor() as cursor:
                 yield SQLiteCursor(cursor)
+        elif commit or self.pool.is_sqlite_memory_mode:
+            with self.joined("BEGIN IMMEDIATE", commit=commit), self.transaction(commit=commit) as c:
+                yield c
         else:
-            with super().transaction(commit=commit) as cursor:
-                yield cursor
+            with super().transaction(commit=False) as c:
+                yield c
 
     @contextmanager
     def joined(self, begin: str, *, commit: bool) -> Iterator[None]:
         """A transaction that all statements of this thread join."""
         with (
-            self.get_connection(commit=commit) as connection,
+            self._connection(writes=commit or self.pool.is_sqlite_memory_mode) as connection,
             _Transaction(connection, begin, commit=commit),
         ):
             self._own.connection = connection
@@ -143,10 +152,29 @@ class Datastore(SQLiteDatastore):
             finally:
                 self._own.connection = None
 
+    @contextmanager
+    def _connection(self, *, writes: bool) -> Iterator[SQLiteConnection]:
+        if not writes:
+            with self.get_connection(commit=False) as connection:
+                yield connection
+            return
+        with self._writing:
+            if self._writer is None:
+                self._writer = self.pool.new_connection()
+            yield self._writer
+
     @property
     def is_joined(self) -> bool:
         """Whether this thread is within a transaction."""
         return getattr(self._own, "connection", None) is not None
+
+    def close(self) -> None:
+        """Close all connections."""
+        super().close()
+        writer: SQLiteConnection | None = getattr(self, "_writer", None)
+        if writer:
+            writer.close()
+            self._writer = None
 
 
 class _Transaction(SQLiteTransaction):
@@ -186,20 +214,15 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         """The rows of a SELECT."""
         with self.datastore.transaction(commit=False) as c:
             c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
-            c.execute(sql, parameters)
-            return c.sqlite_cursor.fetchall()
+            return c.sqlite_cursor.execute(sql, parameters).fetchall()
 
-    @contextmanager
-    def writing(self, match: str) -> Iterator[None]:  # noqa: ARG002 - SQLite has one writer at a time for all matches
+    def writing(self, match: str) -> AbstractContextManager[None]:  # noqa: ARG002 - one writer at a time for all matches
         """A transaction with the write lock from its beginning."""
-        with self.datastore.joined("BEGIN IMMEDIATE", commit=True):
-            yield
+        return self.datastore.joined("BEGIN IMMEDIATE", commit=True)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """A transaction that sees one moment of the file."""
-        with self.datastore.joined("BEGIN", commit=False):
-            yield
+        return self.datastore.joined("BEGIN", commit=False)
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file: pages, indexes, types."""

@@ -12,32 +12,30 @@ from typing import Any
 import msgspec
 
 from domain.rules import commands as c
-from domain.rules.refusal import Refusal, bad_input, pointer, printable, quoted
+from domain.rules.refusal import Refusal, bad_input, pointer, quoted
 from domain.rules.strict_json import DEEPEST, Key, Number, what
 
 
-def explained(value: object, error: str) -> Refusal:
-    """The refusal of a value that msgspec does not take for a command."""
-    command, fault = None, None
-    if isinstance(value, dict):
-        command, fault = _command_type(value)
-        if command is not None:
-            fault = next(faults(value, command, ()), None)
-    return fault or bad_input("", printable(error))
-
-
 @cache
-def command_types() -> dict[str, type[c.Command]]:
+def command_types() -> dict[str, type[c.AnyCommand]]:
     """The commands by their `type`."""
     return {c.tag_of(kind.__name__): kind for kind in c.AnyCommand.__args__}
 
 
-def _command_type(value: dict[str, Any]) -> tuple[type[c.Command] | None, Refusal | None]:
+def command_type(value: dict[str, Any]) -> type[c.AnyCommand]:
+    """The command that an object says it is.
+
+    Raises:
+        Refusal: it says none, or one that there is not.
+
+    """
     if "type" not in value:
-        return None, bad_input("/type", "the command has no type")
+        raise bad_input("/type", "the command has no type")
     kind = value["type"]
     found = command_types().get(kind) if isinstance(kind, str) else None
-    return found, None if found else bad_input("/type", f"there is no command of the type {_quoted_value(kind)}")
+    if found is None:
+        raise bad_input("/type", f"there is no command of the type {_quoted_value(kind)}")
+    return found
 
 
 def faults(value: object, kind: object, path: tuple[Key, ...]) -> Iterator[Refusal]:

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import UNSET
 
 from domain.rules import commands as c
-from domain.rules.faults import explained, faults, with_shared_parts
+from domain.rules.faults import command_type, faults, with_shared_parts
 from domain.rules.lookups import named_twice
-from domain.rules.refusal import bad_input, pointer, quoted
+from domain.rules.refusal import bad_input, pointer, printable, quoted
 from domain.rules.ruleset import ChosenRuleset
 from domain.rules.strict_json import Key, parse
 
@@ -29,10 +29,11 @@ def decode_command(line: bytes | str) -> c.AnyCommand:
 
     """
     value = parse(line)
+    kind = command_type(value)  # msgspec would look through the union of all of them, each time anew
     try:
-        command: c.AnyCommand = msgspec.convert(value, c.AnyCommand)
+        command: c.AnyCommand = msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise explained(value, str(error)) from None
+        raise next(faults(value, kind, ()), None) or bad_input("", printable(str(error))) from None
     if type(command) in with_shared_parts():
         for fault in faults(value, type(command), ()):
             raise fault

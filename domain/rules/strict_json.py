@@ -1,7 +1,7 @@
 """Strict JSON: one object on one line, with all that lenient parsers let through marked or refused."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from domain.rules.refusal import bad_input, pointer, quoted
@@ -31,7 +31,18 @@ class _Object(dict[str, Any]):
     twice: str
 
 
+class _GivenTwiceError(ValueError):
+    """A key stands twice in one object; which one, and where, a second reading tells."""
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _GivenTwiceError
+    return value
+
+
+def _marked_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
@@ -45,10 +56,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return marked
 
 
-_parser = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_int=_integer, parse_constant=Number)
+def _parser(hook: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Callable[[str, int], tuple[Any, int]]:
+    return json.JSONDecoder(
+        object_pairs_hook=hook, parse_float=Number, parse_int=_integer, parse_constant=Number
+    ).raw_decode
 
 
-def parse(line: bytes | str) -> object:
+_parse, _parse_marked = _parser(_object), _parser(_marked_object)
+
+
+def parse(line: bytes | str) -> dict[str, Any]:
     """The object on this line.
 
     Raises:
@@ -56,8 +73,14 @@ def parse(line: bytes | str) -> object:
 
     """
     text = _text(line)
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    twice = False
     try:
-        value, end = _parser.raw_decode(text, len(text) - len(text.lstrip(" \t\r\n")))
+        try:
+            value, end = _parse(text, start)
+        except _GivenTwiceError:
+            twice = True
+            value, end = _parse_marked(text, start)
     except json.JSONDecodeError as error:
         raise bad_input("", f"not JSON: {error.msg} at column {error.pos + 1}", column=error.pos + 1) from None
     except RecursionError:
@@ -66,8 +89,9 @@ def parse(line: bytes | str) -> object:
         raise bad_input("", f"not JSON: something follows the object at column {end + 1}", column=end + 1)
     if not isinstance(value, dict):
         raise bad_input("", f"a command is a JSON object, not {what(value)}")
-    for path, twice in _duplicates(value, ()):
-        raise bad_input(pointer(*path, twice), f"the key {quoted(twice)} is given twice in one object")
+    if twice:
+        for path, key in _duplicates(value, ()):
+            raise bad_input(pointer(*path, key), f"the key {quoted(key)} is given twice in one object")
     return value
 
 

@@ -287,7 +287,7 @@ class TestWriters:
             raise sqlite3.OperationalError(message)
 
         with monkeypatch.context() as broken:
-            broken.setattr(matches, "save", fail)
+            broken.setattr(matches.events, "put", fail)
             with pytest.raises(OperationalError):
                 matches.give("duel", release(3))
         assert matches.give("duel", release(1)).entry.number == 2
