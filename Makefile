@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check wheel-test bench clean
+.PHONY: help run test check wheel-test bench torture clean
 
 help: ## Print this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it, in an 
 
 bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table goes to build/bench.json too
 	$(BIN)/python -m benchmarks
+
+torture: $(VENV)/.dev ## Kill the program 100 times and the server 30 times, on each store, and count what is there
+	SOULRIFT_KILLS=100 SOULRIFT_SERVER_KILLS=30 SOULRIFT_TEST_COMMANDS=2000 $(BIN)/python -m tests.torture
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 
 import msgspec
 from eventsourcing.persistence import StoredEvent
@@ -28,12 +29,20 @@ BATCH = 100
 MANY, FEW = 100_000, 10
 """Matches in the stores of which one is shown."""
 
+BUILD = Path("build")
+"""A folder on a disk: what is measured waits for one."""
+
 Settings = dict[str, str]
 
 
 def stores() -> list[Row]:
     """Both databases, against the library's application with its declarative aggregate on the same one."""
-    with tempfile.TemporaryDirectory() as folder, server() as running, fresh_schema(running.url, "ours") as ours:
+    BUILD.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=BUILD) as folder,
+        server() as running,
+        fresh_schema(running.url, "ours") as ours,
+    ):
         parts = conninfo_to_dict(running.url)
         sqlite = {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": f"{folder}/stock.db"}
         postgres = {
