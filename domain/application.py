@@ -20,7 +20,7 @@ from msgspec import UNSET, Struct
 from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector, replay
-from domain.recorder import ConnectionLostError, MatchRecorder
+from domain.recorder import ConnectionLostError, MatchRecorder, log
 from domain.rules.commands import AnyCommand, Command, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.shape import decode_command
@@ -42,8 +42,6 @@ PAUSE = 0.1
 
 ROWS_OF_AN_ENTRY = 32
 """How many rows are read for one entry; few have more."""
-
-log = logging.getLogger("soulrift.store")
 
 
 class MatchNotFoundError(Exception):

@@ -5,22 +5,26 @@ advisory lock of the log for the moment of their insert and commit, so that posi
 a reader that follows the log misses nothing. Neither lock needs more than the right to INSERT. A command takes two
 round trips: lock and tail, then insert and commit.
 
-The answer to a COMMIT can get lost with the connection. Whether the transaction took place is then asked of the server,
-by the transaction's id; nobody else's rows can be taken for ours.
+The answer to a COMMIT can get lost with the connection. So each transaction that appends also writes its number into
+this writer's own row of `store_writers`; whether it took place is read there, once the match's lock says that it is
+over. Nobody else's rows can be taken for ours, as they could by their content or, after a crash, by a transaction's id.
 """
 
-import logging
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from threading import local
-from typing import Any
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import psycopg
 from eventsourcing.persistence import (
     AggregateRecorder,
     InterfaceError,
+    Notification,
     OperationalError,
     PersistenceError,
     StoredEvent,
@@ -32,9 +36,9 @@ from eventsourcing.postgres import (
     PostgresDatastore,
     PostgresFactory,
 )
-from psycopg import Connection, Cursor
+from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.pq import Conninfo, ConnStatus, TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -42,14 +46,14 @@ from domain.recorder import (
     EVENTS,
     ID_TABLES,
     SNAPSHOTS,
-    TABLES,
     ConnectionLostError,
     MatchRecorder,
     OutcomeUnknownError,
     StoreError,
+    log,
 )
 
-log = logging.getLogger("soulrift.store")
+T = TypeVar("T")
 
 CONNECT_SECONDS = 5
 """How long a connection may take to be made, unless the connection string says otherwise."""
@@ -65,20 +69,29 @@ PAUSE = 0.1
 LIMITS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
 """The server's limits for our sessions, where neither the connection string, nor the role, nor the server sets them."""
 
+SHOWN = {"host", "hostaddr", "port", "dbname", "user", "service", "options"}
+"""What is shown of a connection string; the rest may be secret."""
+
 OLDEST_SERVER = 13
-"""`pg_current_xact_id` and `pg_xact_status(xid8)` came with it."""
+"""Older ones get no fixes any more, and are not tested."""
+
+WRITERS = "store_writers"
+"""The table that is PostgreSQL's alone: for each open application, the number of its last append."""
 
 _SET_LIMITS = (
     b"SELECT set_config(name, wanted, false) FROM unnest(%s::text[], %s::text[]) AS limits (name, wanted) "
     b"JOIN pg_settings USING (name) WHERE source = 'default'"
 )
 
-_LOCK_MATCH = (
-    b"SELECT pg_advisory_xact_lock(hashtextextended(%s, 'stored_events'::regclass::oid::bigint)), "
-    b"pg_current_xact_id()::text"
-)
+_SESSION = b"SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+_END_SESSION = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid=? AND backend_start=?"
+
+_LOCK_MATCH = "SELECT pg_advisory_xact_lock(hashtextextended(?, 'stored_events'::regclass::oid::bigint))"
 _LOCK_LOG = b"SELECT pg_advisory_xact_lock(1, 'stored_events'::regclass::oid::int)"
 _LOCK_SCHEMA = b"SELECT pg_advisory_xact_lock(2, hashtext(current_schema()))"
+
+_CREATE_WRITERS = b"CREATE TABLE IF NOT EXISTS store_writers (writer text PRIMARY KEY, appends bigint NOT NULL)"
+_APPENDED = b"INSERT INTO store_writers VALUES (%s, %s) ON CONFLICT (writer) DO UPDATE SET appends = excluded.appends"
 
 _TABLES = (
     b"SELECT relname FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
@@ -100,10 +113,12 @@ def display_name(conninfo: str) -> str:
     try:
         parts = conninfo_to_dict(conninfo)
     except psycopg.ProgrammingError as error:
-        message = f"not a PostgreSQL connection string: {error}".strip()
+        reason = str(error).strip()
+        if not reason.startswith(("invalid URI query parameter", "invalid connection option")):
+            reason = re.sub(r'"[^"]*"?', '"…"', reason)  # what it quotes may be a password
+        message = f"not a PostgreSQL connection string: {reason}"
         raise StoreError(message) from None
-    shown = {name: value for name, value in parts.items() if "password" not in name and name != "oauth_client_secret"}
-    return make_conninfo("", **shown) or "postgresql://"
+    return make_conninfo("", **{name: value for name, value in parts.items() if name in SHOWN}) or "postgresql://"
 
 
 def postgres_settings(conninfo: str, *, create: bool = False) -> dict[str, str]:
@@ -126,7 +141,10 @@ def postgres_settings(conninfo: str, *, create: bool = False) -> dict[str, str]:
 
 
 class _Connection(Connection[Any]):
-    """A connection that does not wait for ever for a server that has stopped answering."""
+    """A connection that does not wait for ever for a server that has stopped answering, and knows its own session."""
+
+    session: tuple[int, Any]
+    """Its process on the server, and when that began."""
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = ANSWER_SECONDS) -> Any:
         start = time.monotonic()
@@ -140,9 +158,11 @@ class _Connection(Connection[Any]):
             raise
 
 
-def _configure(connection: Connection[Any]) -> None:
+def _configure(connection: _Connection) -> None:
     connection.autocommit = True
     connection.execute(_SET_LIMITS, (list(LIMITS), list(LIMITS.values())))
+    (session,) = connection.cursor(row_factory=tuple_row).execute(_SESSION).fetchall()
+    connection.session = session
 
 
 def _broken(connection: Connection[Any]) -> bool:
@@ -168,6 +188,8 @@ class Datastore(PostgresDatastore):
     def __init__(self, conninfo: str) -> None:
         super().__init__("", "", "", "", "", originator_id_type="text")
         self._own = local()
+        self._writer = uuid4().hex
+        self._appends = 0
         self._conninfo = _with_defaults(conninfo)
         self.pool = ConnectionPool(  # type: ignore[assignment]  # the library's own takes no connection string
             self._conninfo,
@@ -207,7 +229,7 @@ class Datastore(PostgresDatastore):
         """Nothing: rows are inserted as arrays of plain types."""
 
     @contextmanager
-    def get_connection(self) -> Iterator[Connection[Any]]:
+    def get_connection(self) -> Iterator[Any]:
         """The thread's connection, or else one from the pool.
 
         Raises:
@@ -232,25 +254,25 @@ class Datastore(PostgresDatastore):
         return getattr(self._own, "connection", None) is not None
 
     @contextmanager
-    def joined(self, begin: bytes, first: Callable[[Connection[Any]], Any] | None = None) -> Iterator[None]:
+    def joined(self, begin: bytes, match: str | None = None) -> Iterator[None]:
         """A transaction that all statements of this thread join; they are sent when an answer is asked for.
 
-        `first` asks for the transaction's id, by which one that was lost with its connection is found again.
+        With a `match` it has the lock of that match, and whether it took place is found out if the connection is lost.
         """
         with self.get_connection() as connection:
-            asked, committing = None, False
+            committing, before = False, self._appends
             try:
                 with connection.pipeline():
                     connection.execute(begin)
-                    asked = first(connection) if first else None
+                    if match is not None:
+                        connection.execute(_statement(_LOCK_MATCH), (match,))
                     self._own.connection = connection
                     try:
                         yield
                     finally:
                         self._own.connection = None
-                    transaction = asked.fetchone()[1] if asked else None
+                    committing = match is not None and self._appends > before
                     connection.execute(b"COMMIT")
-                    committing = asked is not None
             except BaseException as error:
                 if not _broken(connection):
                     if connection.info.transaction_status != TransactionStatus.IDLE:
@@ -261,48 +283,59 @@ class Datastore(PostgresDatastore):
                 lost = error
             else:
                 return
-        log.warning("the answer to a commit got lost", extra={"transaction": transaction, "reason": str(lost)})
-        if not self._took_place(str(transaction)):
+        log.warning("the answer to a commit got lost", extra={"match": match, "reason": str(lost)})
+        if not self._took_place(str(match), connection.session):
             message = f"the connection broke; nothing was stored: {lost}"
             raise ConnectionLostError(message) from lost
 
-    def _took_place(self, transaction: str) -> bool:
-        """Whether a transaction was committed, as the server knows it.
+    def append_noted(self, connection: Connection[Any]) -> None:
+        """Note in the transaction that it is this writer's next append."""
+        self._appends += 1
+        connection.execute(_APPENDED, (self._writer, self._appends))
+
+    def _took_place(self, match: str, session: tuple[int, Any]) -> bool:
+        """Whether the last append was committed, in a session that lost us.
 
         Raises:
-            OutcomeUnknownError: the server cannot be asked, or does not know.
+            OutcomeUnknownError: the server cannot be asked.
 
         """
-        last = time.monotonic() + RECONNECT_SECONDS
-        while time.monotonic() < last:
-            try:
-                ((status,),) = self.query("SELECT pg_xact_status(?::text::xid8)", (transaction,))
-                if status in {"committed", "aborted"}:
-                    return bool(status == "committed")
-                self.query(  # its session has lost us, too
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = ?::text::xid8::xid",
-                    (transaction,),
-                )
-            except PersistenceError as error:
-                message = (
-                    f"the connection broke in a commit, and the server cannot be asked what became of it: {error}; "
-                    "give the command again: with the same meta.id it has one effect"
-                )
-                raise OutcomeUnknownError(message) from error
-            time.sleep(PAUSE)
-        message = f"the server does not say what became of its transaction {transaction}"
-        raise OutcomeUnknownError(message)
+        try:
+            self.query(_END_SESSION, session)  # it may still wait for us
+            self.query(_LOCK_MATCH, (match,))  # once we get it, that transaction is over
+            found = self.query("SELECT appends FROM store_writers WHERE writer=?", (self._writer,))
+        except PersistenceError as error:
+            message = (
+                f"the connection broke in a commit, and the server cannot be asked what became of it: {error}; "
+                "give the command again: with the same meta.id it has one effect"
+            )
+            raise OutcomeUnknownError(message) from error
+        return found == [(self._appends,)]
+
+    def close(self) -> None:
+        """Close all connections; this writer is no more."""
+        if getattr(self, "_appends", 0):
+            with suppress(PersistenceError, psycopg.Error), self.get_connection() as connection:
+                connection.execute(b"DELETE FROM store_writers WHERE writer = %s", (self._writer,))
+            self._appends = 0
+        super().close()
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT; asked again where the connection broke, for `RECONNECT_SECONDS` at most."""
+        """The rows of a SELECT."""
+
+        def ask() -> list[tuple[Any, ...]]:
+            with self.get_connection() as connection, connection.cursor(binary=True, row_factory=tuple_row) as cursor:
+                rows: list[tuple[Any, ...]] = cursor.execute(_statement(sql), parameters).fetchall()
+                return rows
+
+        return self.asked_again(ask)
+
+    def asked_again(self, ask: Callable[[], T]) -> T:
+        """An answer; asked for again where the connection broke outside of a transaction, for `RECONNECT_SECONDS`."""
         last = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
-                with (
-                    self.get_connection() as connection,
-                    connection.cursor(binary=True, row_factory=tuple_row) as cursor,
-                ):
-                    return cursor.execute(_statement(sql), parameters).fetchall()
+                return ask()
             except (OperationalError, InterfaceError) as error:
                 if self.is_joined or not _is_lost(error) or time.monotonic() > last:
                     raise
@@ -311,21 +344,27 @@ class Datastore(PostgresDatastore):
 
 
 def _with_defaults(conninfo: str) -> str:
-    """The connection string, with a limit to the time of connecting and with signs of life, unless it has its own."""
+    """The connection string, with a limit to the time of connecting and with signs of life, unless it has its own.
+
+    A service's file would be overruled by what stands in the string, so with a service nothing is added.
+    """
     defaults: dict[str, str | int] = {
-        "connect_timeout": CONNECT_SECONDS,
-        "application_name": "soulrift",
+        "fallback_application_name": "soulrift",
+        "connect_timeout": os.environ.get("PGCONNECT_TIMEOUT") or CONNECT_SECONDS,
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
     }
     given = conninfo_to_dict(conninfo)
+    if "service" in given or os.environ.get("PGSERVICE"):
+        return conninfo
     return make_conninfo(conninfo, **{name: value for name, value in defaults.items() if name not in given})
 
 
-def _queue_for_match(match: str) -> Callable[[Connection[Any]], Cursor[Any]]:
-    return lambda connection: connection.cursor(row_factory=tuple_row).execute(_LOCK_MATCH, (match,))
+def is_keyword(word: str) -> bool:
+    """Whether a connection string of keywords and values may begin with this word."""
+    return any(option.keyword.decode() == word for option in Conninfo.get_defaults())
 
 
 class _Inserting(PostgresAggregateRecorder):
@@ -343,7 +382,19 @@ class _Inserting(PostgresAggregateRecorder):
             (list(ids), list(versions), list(topics), list(states)),
         )
 
-    select_events = PostgresAggregateRecorder.select_events.__wrapped__
+    def select_events(self, *asked: Any, **more: Any) -> Sequence[StoredEvent]:
+        """The library's, asked in our way."""
+        return self.datastore.asked_again(lambda: _SELECT_EVENTS(self, *asked, **more))
+
+
+_SELECT_EVENTS, _SELECT_NOTIFICATIONS, _MAX_NOTIFICATION_ID = (
+    getattr(method, "__wrapped__")  # noqa: B009 - the library's methods without its ten attempts
+    for method in (
+        PostgresAggregateRecorder.select_events,
+        PostgresApplicationRecorder.select_notifications,
+        PostgresApplicationRecorder.max_notification_id,
+    )
+)
 
 
 class SnapshotRecorder(_Inserting):
@@ -359,8 +410,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
     """The library's recorder, with the thread's transaction, the commands' ids and no need of rights but INSERT."""
 
     POSITION = "notification_id"
-    select_notifications = PostgresApplicationRecorder.select_notifications.__wrapped__
-    max_notification_id = PostgresApplicationRecorder.max_notification_id.__wrapped__
+    TABLES = MatchRecorder.TABLES | {WRITERS}
 
     def create_table(self) -> None:
         """Make the tables that are missing, all at once, whoever else is doing the same.
@@ -376,13 +426,13 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
         ]
         with self.datastore.get_connection() as connection, connection.transaction():
             connection.execute(_LOCK_SCHEMA)
-            there = {row["relname"] for row in connection.execute(_TABLES, (list(TABLES), self.datastore.schema))}
-            if there == TABLES:
+            there = {row["relname"] for row in connection.execute(_TABLES, (list(self.TABLES), self.datastore.schema))}
+            if there == self.TABLES:
                 return
             if there:
                 message = f"the schema {self.datastore.schema} has another program's table {min(there)}"
                 raise StoreError(message)
-            for statement in [*tables, *map(str.encode, ID_TABLES)]:
+            for statement in [*tables, _CREATE_WRITERS, *map(str.encode, ID_TABLES)]:
                 connection.execute(statement)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -393,7 +443,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
     def writing(self, match: str) -> Iterator[None]:
         """A transaction with the lock of this match from its beginning."""
         try:
-            with self.datastore.joined(b"BEGIN", _queue_for_match(match)):
+            with self.datastore.joined(b"BEGIN", match):
                 yield
         except (OperationalError, InterfaceError) as error:
             if isinstance(error, ConnectionLostError | OutcomeUnknownError) or not _is_lost(error):
@@ -401,9 +451,19 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
             message = f"the connection broke; nothing was stored: {error}"
             raise ConnectionLostError(message) from error
 
+    def select_notifications(self, *asked: Any, **more: Any) -> Sequence[Notification]:
+        """The library's, asked in our way."""
+        return self.datastore.asked_again(lambda: _SELECT_NOTIFICATIONS(self, *asked, **more))
+
+    def max_notification_id(self) -> int | None:
+        """The library's, asked in our way."""
+        position: int | None = self.datastore.asked_again(lambda: _MAX_NOTIFICATION_ID(self))
+        return position
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A transaction that sees one moment of the database."""
+        self.datastore.pool.check()  # sessions that have ended are found here, and not within the transaction
         with self.datastore.joined(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield
 
@@ -413,7 +473,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
 
     def tables(self) -> frozenset[str]:
         """Those of our tables that are there."""
-        found = self.query(_TABLES.decode().replace("%s", "?"), (list(TABLES), self.datastore.schema))
+        found = self.query(_TABLES.decode().replace("%s", "?"), (list(self.TABLES), self.datastore.schema))
         return frozenset(name for (name,) in found)
 
     def insert_events(
@@ -441,6 +501,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
                     b"INSERT INTO command_ids SELECT * FROM unnest(%b::text[], %b::text[], %b::bigint[])",
                     (matches, ids, versions),
                 )
+            self.datastore.append_noted(connection)
             self._notify_channel(connection.cursor())
             return inserted
 

@@ -5,6 +5,7 @@ Tables: `stored_events` is the record, `stored_snapshots` a way around long fold
 that says how to read the others. The databases differ in how a transaction is made; what is asked of them stands here.
 """
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -14,13 +15,16 @@ from eventsourcing.persistence import ApplicationRecorder, OperationalError
 
 from domain.codec import HEAD, Row
 
+log = logging.getLogger("soulrift.store")
+"""What stores have to say; silent unless the program that uses them wants to hear it."""
+
+log.addHandler(logging.NullHandler())
+
 FORMAT = 1
 """The format of the stores that this program writes. It reads those of older ones, and refuses newer ones."""
 
 EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT = "stored_events", "stored_snapshots", "command_ids", "store_format"
 """The tables."""
-
-TABLES = frozenset({EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT})
 
 BATCH = 1_000
 """How many rows are read at a time."""
@@ -50,6 +54,8 @@ class OutcomeUnknownError(OperationalError):
 
 class MatchRecorder(ApplicationRecorder):
     """A store as the application and the check see it."""
+
+    TABLES: ClassVar[frozenset[str]] = frozenset({EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT})
 
     POSITION: ClassVar[str]
     """The column of `stored_events` that holds a row's position in the log."""
@@ -90,8 +96,8 @@ class MatchRecorder(ApplicationRecorder):
             StoreError: it is not.
 
         """
-        missing = TABLES - self.tables()
-        if missing == TABLES:
+        missing = self.TABLES - self.tables()
+        if missing == self.TABLES:
             message = "it has no tables of a store; `soulrift init` makes them"
             raise StoreError(message)
         if missing:

@@ -24,7 +24,7 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, TABLES, MatchRecorder, StoreError
+from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, MatchRecorder, StoreError
 
 MEMORY = ":memory:"
 
@@ -104,8 +104,8 @@ def look_at(path: Path) -> None:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         message = f"it cannot be read: {error}"
         raise StoreError(message) from None
-    if there and not there >= TABLES:
-        message = f"it is another program's database: it has no table {min(TABLES - there)}"
+    if there and not there >= MatchRecorder.TABLES:
+        message = f"it is another program's database: it has no table {min(MatchRecorder.TABLES - there)}"
         raise StoreError(message)
 
 
@@ -202,7 +202,7 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
 
     def create_table(self) -> None:
         """Make the tables that are missing, all at once."""
-        if self.tables() == TABLES:
+        if self.tables() == self.TABLES:
             return
         snapshots = "CREATE TABLE IF NOT EXISTS " + SNAPSHOTS + " (originator_id TEXT, originator_version INTEGER, "
         snapshots += "topic TEXT, state BLOB, PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID"
@@ -231,7 +231,7 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
     def tables(self) -> frozenset[str]:
         """Those of our tables that are there."""
         found = self.query("SELECT name FROM sqlite_master WHERE type='table'")
-        return TABLES & {name for (name,) in found}
+        return self.TABLES & {name for (name,) in found}
 
     def _insert_events(
         self,

@@ -1,7 +1,6 @@
 """Which store: the one place that turns a store's name into an application."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -13,10 +12,9 @@ from domain.sqlite import MEMORY, sqlite_settings
 DEFAULT = "soulrift.db"
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
-_KEYWORDS = re.compile(
-    r"\s*(host|hostaddr|port|dbname|user|password|passfile|service|servicefile|options|application_name|ssl\w+|"
-    r"connect_timeout|target_session_attrs|client_encoding|require_auth|channel_binding|gssencmode|krbsrvname)\s*="
-)
+_KEYWORD = re.compile(r"\s*(\w+)\s*=")
+_COMMON_KEYWORDS = {"host", "hostaddr", "port", "dbname", "user", "password", "service", "options", "sslmode"}
+"""What PostgreSQL's client would know better, where it is missing."""
 
 
 def open_to_write(store: str) -> Matches:
@@ -55,7 +53,25 @@ def is_postgres(store: str) -> bool:
     if scheme and scheme[1].lower() not in {"postgresql", "postgres"}:
         message = f"{scheme[1]}:// names no kind of store; name a file, or a postgresql:// URL"
         raise click.UsageError(message)
-    return bool(scheme or _KEYWORDS.match(store))
+    word = _KEYWORD.match(store)
+    return bool(scheme or (word and _begins_connection_string(word[1])))
+
+
+def _begins_connection_string(word: str) -> bool:
+    if not _has_postgres():
+        return word in _COMMON_KEYWORDS
+    from domain.postgres import is_keyword
+
+    return is_keyword(word)
+
+
+def _has_postgres() -> bool:
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError:  # they, or the C library under them
+        return False
+    return bool(psycopg and psycopg_pool)
 
 
 def _opened(store: str, *, create: bool, read_only: bool) -> Matches:
@@ -73,7 +89,7 @@ def _opened(store: str, *, create: bool, read_only: bool) -> Matches:
 
 
 def _postgres_settings(store: str, *, create: bool) -> dict[str, str]:
-    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+    if not _has_postgres():
         message = "a store on PostgreSQL needs an extra: pip install 'soulrift[postgres]'"
         raise click.UsageError(message)
     from domain.postgres import postgres_settings

@@ -12,9 +12,9 @@ from soulrift.terminal import Output, bar
 _ROLES = """\
 Rights that roles need in its schema (USAGE on the schema, and):
   to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format;
-            USAGE on the sequence stored_events_notification_id_seq
-  to read:  SELECT on all four tables
-Nobody needs UPDATE, DELETE or TRUNCATE; what no role may do, no accident does."""
+            SELECT, INSERT, UPDATE, DELETE on store_writers; USAGE on the sequence stored_events_notification_id_seq
+  to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format
+Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does."""
 
 _PG_DUMP = """\
 a PostgreSQL store is backed up by PostgreSQL's own tools, while matches are played:
