@@ -100,7 +100,7 @@ class Check:
         streams = {match: _Stream(match, self._codec, self._snapshot) for match in matches}
         if not streams:
             return streams
-        marks = ", ".join("?" * len(streams))
+        marks = ", ".join(["CAST(? AS TEXT)"] * len(streams))
         for match, version in self._recorder.query(
             f"SELECT originator_id, originator_version FROM {SNAPSHOTS} WHERE originator_id IN ({marks})",  # noqa: S608
             list(streams),
@@ -117,7 +117,7 @@ class Check:
 
     def _snapshot(self, match: str, version: int) -> tuple[str, bytes]:
         """The topic and the state of a stored snapshot."""
-        sql = f"SELECT topic, state FROM {SNAPSHOTS} WHERE originator_id=? AND originator_version=?"  # noqa: S608
+        sql = f"SELECT topic, state FROM {SNAPSHOTS} WHERE originator_id=CAST(? AS TEXT) AND originator_version=?"  # noqa: S608
         ((topic, state),) = self._recorder.query(sql, (match, version))
         return topic, state
 
@@ -134,7 +134,8 @@ class _Stream:
     """The rows of one match, in order, on their way through the check."""
 
     def __init__(self, match: Any, codec: Codec, snapshot: Callable[[str, int], tuple[str, bytes]]) -> None:
-        self.match = match if isinstance(match, str) else repr(match)
+        self._name = match
+        self.match = match.encode(errors="backslashreplace").decode() if isinstance(match, str) else repr(match)
         self.entries = 0
         self.snapshots: set[int] = set()
         self.command_ids: dict[str, int] = {}
@@ -142,37 +143,53 @@ class _Stream:
         self._snapshot = snapshot
         self._state: State | None = State()  # null once it is not known any more
         self._rows: list[Row] = []
+        self._number = 0  # of the entry whose rows are being gathered
         self._version = 0
-        self._position = -1
+        self._position: int | None = None
 
     def take(self, version: Any, topic: Any, state: Any, position: int) -> Iterator[Fault]:
         """The next row."""
         if (type(version), type(topic), type(state)) != (int, str, bytes):
             self._state = None
-            yield self._fault("damaged", self._version + 1, "its number, topic or state is of another type")
+            row = version if isinstance(version, int) else self._version + 1
+            yield self._fault("damaged", row, "its number, topic or state is of another type", None)
+            self._version = row
             return
-        if state.startswith(HEAD):
-            yield from self._entry()
-        if version != self._version + 1:
-            yield from self._entry()
+        if version < 1:
             self._state = None
-            yield self._fault("damaged", version, f"the rows from {self._version + 1} up to it are missing")
-        if position <= self._position:
-            yield self._fault(
-                "damaged", version, f"its position {position} is not after {self._position}, the one before"
-            )
+            said = self._event(topic, state)
+            message = f"there is a row of the number {version}"
+            yield self._fault("damaged", said.n if said else version, message, said.entry if said else None)
+            return
+        if version != self._version + 1:
+            yield from self._gap(version, topic, state)
+        elif state.startswith(HEAD):
+            yield from self._entry()
+            self._number += 1
+        if self._position is not None and position <= self._position:
+            message = f"its position {position} is not after that of the row before, {self._position}"
+            yield self._fault("damaged", version, message)
         self._version, self._position = version, position
         self._rows.append((version, topic, state))
+
+    def _gap(self, version: int, topic: str, state: bytes) -> Iterator[Fault]:
+        self._state = None
+        yield from self._entry()
+        said = self._event(topic, state)
+        self._number = said.entry if said else self._number + 1
+        message = f"the rows from {self._version + 1} up to it are missing"
+        yield self._fault("damaged", version, message, said.entry if said else None)
 
     def end(self) -> Iterator[Fault]:
         """No more rows."""
         yield from self._entry()
         if self._state is None:
             return
-        for version in sorted(self.snapshots):
-            yield self._fault("damaged", version, "there is a snapshot of it, but no entry ends with it")
+        for version in sorted(self.snapshots, key=str):
+            yield self._fault("damaged", version, "there is a snapshot of it, but no entry ends with it", None)
         for command_id, version in self.command_ids.items():
-            yield self._fault("damaged", version, f"{COMMAND_IDS} has {quoted(command_id)} here, but no command has it")
+            message = f"{COMMAND_IDS} has {quoted(command_id)} here, but no command has it"
+            yield self._fault("damaged", version, message, None)
 
     def _entry(self) -> Iterator[Fault]:
         """Judge the rows of an entry, which are all there."""
@@ -180,25 +197,38 @@ class _Stream:
         if not rows:
             return
         self.entries += 1
+        faults = list(self._entry_faults(rows))
+        if any(fault.kind != "damaged" for fault in faults) and self._is_newer(rows):
+            message = "it was written by a newer Soulrift"
+            faults = [self._fault("unverifiable", rows[0][0], message)]
+        yield from faults
+        yield from self._snapshot_fits(rows[-1][0])
+
+    def _entry_faults(self, rows: list[Row]) -> Iterator[Fault]:
         try:
             command = self._codec.command_of(rows[0])
             if self._state is None:
-                yield from self._judged_alone(rows)
+                yield from self._line_fault(rows)
             else:
                 yield from self._judged_again(self._state, command, rows)
             yield from self._id_known(command, rows[0][0])
-        except NewerRecordError as error:
-            self._state = None
-            yield self._fault("unverifiable", rows[0][0], str(error))
         except CorruptRecordError as error:
             self._state = None
-            yield self._fault("damaged", rows[0][0], str(error))
-        yield from self._snapshot_fits(rows[-1][0])
+            kind: Kind = "unverifiable" if self._is_newer(rows) else "damaged"
+            yield self._fault(kind, rows[0][0], str(error))
+        if self._version == rows[-1][0] and rows[0][0] == 1 and self._state and self._state.match != self.match:
+            yield self._fault("damaged", 1, f"it is the record of {quoted(self._state.match)}, under another name")
 
-    def _judged_alone(self, rows: list[Row]) -> Iterator[Fault]:
-        """Where the state is not known any more: does the line have its hash?"""
+    def _line_fault(self, rows: list[Row]) -> Iterator[Fault]:
+        """What can still be said of an entry where the state is not known: whether its line has its hash."""
+        for row in rows:
+            try:
+                self._codec.event(row[1], row[2])
+            except CorruptRecordError as error:
+                yield self._fault("unverifiable" if self._is_newer(rows) else "damaged", row[0], str(error))
+                return
         for _ in self._codec.entries(rows, rows[0][0] - 1):
-            yield from ()
+            return
 
     def _judged_again(self, state: State, command: AnyCommand, rows: list[Row]) -> Iterator[Fault]:
         try:
@@ -206,32 +236,56 @@ class _Stream:
         except Refusal as refusal:
             self._state = None
             yield self._fault("diverged", rows[0][0], f"its command is refused: {refusal}")
-            return
-        if self._codec.rows(played) != rows:
-            yield from self._differences(played, rows)
+        except Exception as error:  # noqa: BLE001 - the rules are not made for what never passed the edge
+            self._state = None
+            yield self._fault("diverged", rows[0][0], f"its command is no command that was ever taken: {error!r}")
+        else:
+            made = self._codec.rows(played)
+            if made != rows:
+                yield from self._differences(played, made, rows)
 
-    def _differences(self, played: Entry, rows: list[Row]) -> Iterator[Fault]:
+    def _differences(self, played: Entry, made: list[Row], rows: list[Row]) -> Iterator[Fault]:
         """What differs in an entry that is not what its command makes now."""
-        events = [self._codec.event(topic, state) for _, topic, state in rows]
-        first = events[0]
-        if isinstance(first, MatchStarted) and first.rules != RULES_VERSION:
-            self._state = None
-            yield self._fault(
-                "unverifiable", 1, f"played by version {first.rules} of the rules, which is not known here"
-            )
-            return
-        if events != list(played.events):
-            self._state = None
-            yield self._fault("diverged", *_first_difference(rows, events, played.events))
-            return
-        for stored, made in zip(rows, self._codec.rows(played), strict=True):
-            if stored[1] == made[1] and stored[2] != made[2]:
-                yield self._fault(
-                    "damaged", stored[0], "it says what its command leads to, but not in the bytes written"
-                )
+        rewritten = None
+        for index, row in enumerate(rows):
+            if index < len(made) and row == made[index]:
+                continue
+            fault = self._difference(played, index, row)
+            if fault:
+                self._state = None
+                yield fault
                 return
-        for _ in self._codec.entries(rows, rows[0][0] - 1):  # of an older shape
-            return
+            if row[1] == made[index][1]:
+                rewritten = row[0] if rewritten is None else rewritten
+        if len(rows) < len(made):
+            self._state = None
+            message = f"the entry ends with it, but its command leads to {len(made)} events, not {len(rows)}"
+            yield self._fault("diverged", rows[-1][0], message)
+        elif rewritten is not None:
+            message = "it says what its command leads to, but not in the bytes that were written"
+            yield self._fault("damaged", rewritten, message)
+        else:
+            yield from self._line_fault(rows)  # of an older shape
+
+    def _difference(self, played: Entry, index: int, row: Row) -> Fault | None:
+        """Why a row is not the one that the command makes; null if it tells the same event."""
+        version, topic, state = row
+        superfluous = index >= len(played.events)
+        try:
+            event = self._codec.event(topic, state)
+        except CorruptRecordError as error:
+            kind: Kind = "unverifiable" if isinstance(error, NewerRecordError) else "damaged"
+            return self._fault(kind, version, str(error), None if superfluous else self._number)
+        if event.entry != self._number:
+            message = f"it belongs to entry {event.entry}, whose first row is missing or no such row any more"
+            return self._fault("damaged", version, message, event.entry if superfluous else self._number)
+        if superfluous:
+            return self._fault("diverged", version, f"its command leads to {len(played.events)} events, and not to it")
+        if isinstance(event, MatchStarted) and event.rules != RULES_VERSION:
+            message = f"the match is played by version {event.rules} of the rules, which is not known here"
+            return self._fault("unverifiable", version, message)
+        differs = _difference(event, played.events[index])
+        return self._fault("diverged", version, differs) if differs else None
 
     def _id_known(self, command: AnyCommand, version: int) -> Iterator[Fault]:
         command_id = command.meta.id if command.meta else None
@@ -243,27 +297,44 @@ class _Stream:
         if version not in self.snapshots:
             return
         self.snapshots.remove(version)
-        topic, state = self._snapshot(self.match, version)
+        topic, state = self._snapshot(self._name, version)
         if self._state is not None and topic == SNAPSHOT_TOPIC and snapshot_state(topic, state) != self._state:
             yield self._fault("damaged", version, "the snapshot of it is not the state that the events add up to")
 
-    def _fault(self, kind: Kind, row: int, message: str) -> Fault:
-        return Fault(kind, self.match, self.entries or None, row, message)
+    def _event(self, topic: str, state: bytes) -> AnyEvent | None:
+        """What a row says, if it can be read."""
+        try:
+            return self._codec.event(topic, state)
+        except CorruptRecordError:
+            return None
+
+    def _is_newer(self, rows: list[Row]) -> bool:
+        """Whether a newer version wrote one of these rows: then nothing here is known to be wrong."""
+        for _, topic, state in rows:
+            try:
+                self._codec.event(topic, state)
+            except NewerRecordError:
+                return True
+            except CorruptRecordError:
+                continue
+        return False
+
+    def _fault(self, kind: Kind, row: Any, message: str, entry: int | None = -1) -> Fault:
+        """A fault in this match; in the entry whose rows are gathered, unless another one or none is named."""
+        entry = self._number or None if entry == -1 else entry
+        return Fault(kind, self.match, entry, row if isinstance(row, int) else None, message)
 
 
-def _first_difference(rows: list[Row], found: list[AnyEvent], expected: tuple[AnyEvent, ...]) -> tuple[int, str]:
-    """The row with the first event that does not follow from the command, and how it differs."""
-    for (version, _, _), event, wanted in zip(rows, found, expected, strict=False):
-        if type(event) is not type(wanted):
-            return (
-                version,
-                f"it is {tag_of(type(event).__name__)}, but its command leads to {tag_of(type(wanted).__name__)}",
-            )
-        for name in event.__struct_fields__:
-            is_, should = getattr(event, name), getattr(wanted, name)
-            if is_ != should:
-                return version, f"its {name} is {_json(is_)}, but its command leads to {_json(should)}"
-    return rows[-1][0], f"the entry has {len(found)} events, but its command leads to {len(expected)}"
+def _difference(found: AnyEvent, expected: AnyEvent) -> str | None:
+    """How an event differs from the one that its command leads to; null if it does not."""
+    if type(found) is not type(expected):
+        kinds = tag_of(type(found).__name__), tag_of(type(expected).__name__)
+        return f"it is {kinds[0]}, but its command leads to {kinds[1]}"
+    for name in found.__struct_fields__:
+        is_, should = getattr(found, name), getattr(expected, name)
+        if is_ != should:
+            return f"its {name} is {_json(is_)}, but its command leads to {_json(should)}"
+    return None
 
 
 def _json(value: object) -> str:

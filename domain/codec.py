@@ -6,6 +6,7 @@ event's canonical JSON. The first row of an entry holds one more key before the 
 upcast for the fold only.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, get_args
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 from domain.entry import Entry
 from domain.rules.commands import AnyCommand, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
+from domain.rules.refusal import quoted
 
 Row = tuple[int, str, bytes]
 """A stored event: its version (the number of the event in its match), topic and state."""
@@ -44,6 +46,11 @@ class _FirstRow(Struct, frozen=True, gc=False):
 
 HEAD = b'{"@entry":'
 """How the state of an entry's first row begins."""
+
+_VERSION = re.compile("[1-9][0-9]{0,8}")
+
+_UNREADABLE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError)
+"""What comes of bytes that nobody wrote: SQL can store text for bytes, and anything else."""
 
 _raw_head = msgspec.json.Decoder(_FirstRow).decode
 
@@ -93,7 +100,7 @@ class Codec:
         decoders = self._decoders
         try:
             events = [decoders[topic](state) for _, topic, state in rows]
-        except (KeyError, TypeError, msgspec.MsgspecError):  # an older shape, or a fault: one by one
+        except _UNREADABLE:  # an older shape, or a fault: one by one
             events = [self.event(topic, state) for _, topic, state in rows]
         if events and not rows[0][0] == events[0].n == after + 1:
             message = f"event {after + 1} is missing: event {events[0].n} is in its place, in row {rows[0][0]}"
@@ -131,7 +138,7 @@ class Codec:
     def _command(self, json: bytes, version: int) -> AnyCommand:
         try:
             return self._decode_command(json)
-        except msgspec.MsgspecError as error:
+        except _UNREADABLE as error:
             message = f"the command of the entry that begins with event {version} cannot be read: {error}"
             raise CorruptRecordError(message) from error
 
@@ -155,8 +162,8 @@ class Codec:
         if not isinstance(state, bytes):
             message = f"a row of the topic {topic} holds no bytes"  # type: ignore[unreachable]  # SQL can do it
             raise CorruptRecordError(message)
-        if newest is None or not version.isdecimal():
-            message = f"there is no event of the topic {topic!r}"
+        if newest is None or not _VERSION.fullmatch(version):
+            message = f"there is no event of the topic {quoted(topic)}"
             raise CorruptRecordError(message)
         if int(version) > newest:
             message = f"{topic} was written by a newer Soulrift; this one knows {kind} up to version {newest}"
@@ -168,7 +175,7 @@ class Codec:
             for old in range(int(version), newest):
                 shape = self._upcasters[kind, old](shape)
             return msgspec.convert(shape, self._kinds[kind])
-        except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        except _UNREADABLE as error:
             message = f"a row of the topic {topic} cannot be read: {error}"
             raise CorruptRecordError(message) from error
 
@@ -208,7 +215,7 @@ def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
     try:
         raw = _raw_head(state).head
         head = msgspec.json.decode(raw, type=_EntryHead)
-    except (msgspec.MsgspecError, TypeError) as error:  # a TypeError: SQL can write text as well
+    except _UNREADABLE as error:
         message = f"the head of the entry that begins with event {n} cannot be read: {error}"
         raise CorruptRecordError(message) from error
     return head, b"{" + state[len(HEAD) + len(bytes(raw)) + 1 :]

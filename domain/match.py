@@ -102,7 +102,7 @@ def snapshot_state(topic: str, state: bytes) -> State | None:
     """The state that a stored snapshot holds; null if it is one of another version, or none at all."""
     try:
         return _decode_state(state) if topic == SNAPSHOT_TOPIC else None
-    except (msgspec.MsgspecError, TypeError):
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
 
 

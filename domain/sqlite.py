@@ -214,15 +214,24 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         """The rows of a SELECT."""
         with self.datastore.transaction(commit=False) as c:
             c.sqlite_cursor.row_factory = None  # tuples, and no names to look up
-            return c.sqlite_cursor.execute(sql, parameters).fetchall()
+            try:
+                return c.sqlite_cursor.execute(sql, parameters).fetchall()
+            except UnicodeEncodeError:  # text that is no UTF-8, as `reading` gives it out
+                return c.sqlite_cursor.execute(sql, [_raw(value) for value in parameters]).fetchall()
 
     def writing(self, match: str) -> AbstractContextManager[None]:  # noqa: ARG002 - one writer at a time for all matches
         """A transaction with the write lock from its beginning."""
         return self.datastore.joined("BEGIN IMMEDIATE", commit=True)
 
-    def reading(self) -> AbstractContextManager[None]:
-        """A transaction that sees one moment of the file."""
-        return self.datastore.joined("BEGIN", commit=False)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A transaction that sees one moment of the file, and text in it that is no UTF-8 as well."""
+        with self.datastore.joined("BEGIN", commit=False), self.datastore.transaction(commit=False) as c:
+            c.sqlite_cursor.connection.text_factory = lambda text: text.decode(errors="surrogateescape")
+            try:
+                yield
+            finally:
+                c.sqlite_cursor.connection.text_factory = str
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file: pages, indexes, types."""
@@ -280,6 +289,10 @@ def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> Non
     folder_of = os.open(copy.absolute().parent, os.O_RDONLY)
     os.fsync(folder_of)
     os.close(folder_of)
+
+
+def _raw(value: Any) -> Any:
+    return value.encode(errors="surrogateescape") if isinstance(value, str) else value
 
 
 class Factory(SQLiteFactory):
