@@ -100,7 +100,7 @@ class Check:
         streams = {match: _Stream(match, self._codec, self._snapshot) for match in matches}
         if not streams:
             return streams
-        marks = ", ".join(["CAST(? AS TEXT)"] * len(streams))
+        marks = ", ".join("?" * len(streams))
         for match, version in self._recorder.query(
             f"SELECT originator_id, originator_version FROM {SNAPSHOTS} WHERE originator_id IN ({marks})",  # noqa: S608
             list(streams),
@@ -117,7 +117,7 @@ class Check:
 
     def _snapshot(self, match: str, version: int) -> tuple[str, bytes]:
         """The topic and the state of a stored snapshot."""
-        sql = f"SELECT topic, state FROM {SNAPSHOTS} WHERE originator_id=CAST(? AS TEXT) AND originator_version=?"  # noqa: S608
+        sql = f"SELECT topic, state FROM {SNAPSHOTS} WHERE originator_id=? AND originator_version=?"  # noqa: S608
         ((topic, state),) = self._recorder.query(sql, (match, version))
         return topic, state
 

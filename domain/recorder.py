@@ -132,7 +132,7 @@ class MatchRecorder(ApplicationRecorder):
         """
         sql = (
             f"SELECT originator_id, originator_version, topic, state, {self.POSITION} FROM {EVENTS} "  # noqa: S608
-            "WHERE (originator_id, originator_version) > (CAST(? AS TEXT), ?) ORDER BY originator_id, originator_version LIMIT ?"
+            "WHERE (originator_id, originator_version) > (?, ?) ORDER BY originator_id, originator_version LIMIT ?"
         )
         match: Any = ""
         version: Any = 0

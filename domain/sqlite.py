@@ -217,7 +217,7 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
             try:
                 return c.sqlite_cursor.execute(sql, parameters).fetchall()
             except UnicodeEncodeError:  # text that is no UTF-8, as `reading` gives it out
-                return c.sqlite_cursor.execute(sql, [_raw(value) for value in parameters]).fetchall()
+                return c.sqlite_cursor.execute(*_raw(sql, parameters)).fetchall()
 
     def writing(self, match: str) -> AbstractContextManager[None]:  # noqa: ARG002 - one writer at a time for all matches
         """A transaction with the write lock from its beginning."""
@@ -291,8 +291,12 @@ def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> Non
     os.close(folder_of)
 
 
-def _raw(value: Any) -> Any:
-    return value.encode(errors="surrogateescape") if isinstance(value, str) else value
+def _raw(sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The same question with texts given as bytes, which SQLite takes for texts again."""
+    marks = ["CAST(? AS TEXT)" if isinstance(value, str) else "?" for value in parameters]
+    pieces = sql.split("?")
+    asked = "".join(piece + mark for piece, mark in zip(pieces, [*marks, ""], strict=True))
+    return asked, [value.encode(errors="surrogateescape") if isinstance(value, str) else value for value in parameters]
 
 
 class Factory(SQLiteFactory):
