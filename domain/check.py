@@ -198,10 +198,8 @@ class _Stream:
             return
         self.entries += 1
         faults = list(self._entry_faults(rows))
-        if any(fault.kind != "damaged" for fault in faults) and self._is_newer(rows):
-            message = "it was written by a newer Soulrift"
-            faults = [self._fault("unverifiable", rows[0][0], message)]
-        yield from faults
+        newer = self._newer(rows) if any(fault.kind != "damaged" for fault in faults) else None
+        yield from [newer] if newer else faults
         yield from self._snapshot_fits(rows[-1][0])
 
     def _entry_faults(self, rows: list[Row]) -> Iterator[Fault]:
@@ -214,8 +212,7 @@ class _Stream:
             yield from self._id_known(command, rows[0][0])
         except CorruptRecordError as error:
             self._state = None
-            kind: Kind = "unverifiable" if self._is_newer(rows) else "damaged"
-            yield self._fault(kind, rows[0][0], str(error))
+            yield self._newer(rows) or self._fault("damaged", rows[0][0], str(error))
         if self._version == rows[-1][0] and rows[0][0] == 1 and self._state and self._state.match != self.match:
             yield self._fault("damaged", 1, f"it is the record of {quoted(self._state.match)}, under another name")
 
@@ -225,7 +222,7 @@ class _Stream:
             try:
                 self._codec.event(row[1], row[2])
             except CorruptRecordError as error:
-                yield self._fault("unverifiable" if self._is_newer(rows) else "damaged", row[0], str(error))
+                yield self._newer(rows) or self._fault("damaged", row[0], str(error))
                 return
         for _ in self._codec.entries(rows, rows[0][0] - 1):
             return
@@ -308,16 +305,16 @@ class _Stream:
         except CorruptRecordError:
             return None
 
-    def _is_newer(self, rows: list[Row]) -> bool:
-        """Whether a newer version wrote one of these rows: then nothing here is known to be wrong."""
-        for _, topic, state in rows:
+    def _newer(self, rows: list[Row]) -> Fault | None:
+        """The fault of an entry of which a newer version wrote a row: then nothing in it is known to be wrong."""
+        for version, topic, state in rows:
             try:
                 self._codec.event(topic, state)
-            except NewerRecordError:
-                return True
+            except NewerRecordError as error:
+                return self._fault("unverifiable", version, str(error))
             except CorruptRecordError:
                 continue
-        return False
+        return None
 
     def _fault(self, kind: Kind, row: Any, message: str, entry: int | None = -1) -> Fault:
         """A fault in this match; in the entry whose rows are gathered, unless another one or none is named."""

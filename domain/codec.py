@@ -69,6 +69,9 @@ class Codec:
         self._kinds: dict[str, type[AnyEvent]] = {tag_of(kind.__name__): kind for kind in get_args(AnyEvent)}
         self._versions = dict.fromkeys(self._kinds, 1) | dict(versions or {})
         self._upcasters = dict(upcasters or {})
+        if self._versions.keys() != self._kinds.keys():
+            message = f"the upcaster chain is broken: no events {sorted(self._versions.keys() - self._kinds.keys())}"
+            raise ValueError(message)
         wanted = {(kind, old) for kind, newest in self._versions.items() for old in range(1, newest)}
         if wanted != self._upcasters.keys():
             missing, idle = sorted(wanted - self._upcasters.keys()), sorted(self._upcasters.keys() - wanted)
@@ -171,7 +174,7 @@ class Codec:
         try:
             if int(version) == newest:
                 return self._decoders[topic](state)
-            shape = msgspec.json.decode(state)
+            shape = msgspec.json.decode(state, type=dict[str, Any])
             for old in range(int(version), newest):
                 shape = self._upcasters[kind, old](shape)
             return msgspec.convert(shape, self._kinds[kind])

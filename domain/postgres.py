@@ -402,8 +402,9 @@ class SnapshotRecorder(_Inserting):
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: Any) -> None:
         """Insert snapshots."""
-        with self.datastore.get_connection() as connection:
-            self._insert(connection, stored_events)
+        if stored_events:
+            with self.datastore.get_connection() as connection:
+                self._insert(connection, stored_events)
 
 
 class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecorder):

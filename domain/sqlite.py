@@ -242,12 +242,19 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         found = self.query("SELECT name FROM sqlite_master WHERE type='table'")
         return self.TABLES & {name for (name,) in found}
 
+    def insert_events(self, stored_events: Sequence[StoredEvent], **more: Any) -> Sequence[int] | None:
+        """Insert rows: in the thread's transaction, or else in one of their own, for which positions are returned."""
+        returning = bool(stored_events) and not self.datastore.is_joined
+        with self.datastore.transaction(commit=True) as c:
+            return self._insert_events(c, stored_events, returning=returning, **more)
+
     def _insert_events(
         self,
         c: SQLiteCursor,
         stored_events: Sequence[StoredEvent],
         *,
         command_ids: Sequence[tuple[str, str, int]] = (),
+        returning: bool = False,
         **_: Any,
     ) -> Sequence[int] | None:
         c.executemany(
@@ -256,11 +263,11 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         )
         if command_ids:
             c.executemany(f"INSERT INTO {COMMAND_IDS} VALUES (?, ?, ?)", command_ids)  # noqa: S608
-        if self.datastore.is_joined or not stored_events:
+        if not returning:
             return None
         c.execute("SELECT max(rowid) FROM stored_events")
         last = c.fetchone()[0]
-        return range(last - len(stored_events) + 1, last + 1)
+        return list(range(last - len(stored_events) + 1, last + 1))
 
 
 def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> None:
@@ -273,9 +280,10 @@ def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> Non
         sqlite3.Error, OSError: it cannot be read, or written.
 
     """
-    if copy.exists():
-        message = f"there is a {copy} already"
-        raise FileExistsError(message)
+    for there in (copy, *(copy.with_name(copy.name + end) for end in ("-wal", "-shm", "-journal"))):
+        if there.exists():  # SQLite would take another store's log for the copy's own
+            message = f"there is a {there} already"
+            raise FileExistsError(message)
     with tempfile.TemporaryDirectory(prefix=f".{copy.name}-", dir=copy.absolute().parent) as folder:
         partial = Path(folder) / copy.name
         with closing(read_only_connection(source)) as theirs, closing(sqlite3.connect(partial)) as ours:

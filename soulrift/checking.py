@@ -1,11 +1,13 @@
 """`soulrift check`: the verdict on a store, in one line, in words and as an exit status."""
 
+import sqlite3
 from typing import Any
 
 import msgspec
+from eventsourcing.persistence import DatabaseError
 
-from domain.application import Matches
 from domain.check import Check, Fault
+from soulrift import store
 from soulrift.terminal import Output, bar, complain
 
 STATUS = {"sound": 0, "diverged": 1, "unverifiable": 3, "damaged": 4}
@@ -14,29 +16,48 @@ STATUS = {"sound": 0, "diverged": 1, "unverifiable": 3, "damaged": 4}
 _GRAVEST_FIRST = ("diverged", "damaged", "unverifiable")
 
 
-def check(matches: Matches, form: str) -> int:
+def check(name: str, form: str) -> int:
     """Check a store, tell every fault and the verdict; the exit status."""
-    output, faults = Output(), list[Fault]()
-    with bar("checking") as advance:
-        found = Check(matches.recorder, lambda rows: advance(rows, total))
-        total = found.total()
-        for fault in found.faults():
-            faults.append(fault)
-            if form == "text":
-                complain(str(fault))
+    faults, counts = list[Fault](), dict.fromkeys(("matches", "entries", "events", "snapshots"), 0)
+    try:
+        with store.open_to_read(name) as matches, bar("checking") as advance:
+            found = Check(matches.recorder, lambda rows: advance(rows, total))
+            total = found.total()
+            for fault in found.faults():
+                _tell(fault, faults, form)
+            counts = {
+                "matches": found.matches,
+                "entries": found.entries,
+                "events": found.rows,
+                "snapshots": found.snapshots,
+            }
+        if not total:
+            _tell(Fault("damaged", None, None, None, "it holds no match, so nothing could be checked"), faults, form)
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        if not _is_damage(error):
+            raise
+        _tell(Fault("damaged", None, None, None, str(error)), faults, form)
     verdict = next((kind for kind in _GRAVEST_FIRST if any(fault.kind == kind for fault in faults)), "sound")
-    if found.rows == 0 and verdict == "sound":
-        faults.append(Fault("damaged", None, None, None, "there is no match in it, so there was nothing to check"))
-        verdict = "damaged"
-        if form == "text":
-            complain(str(faults[0]))
-    counts = {"matches": found.matches, "entries": found.entries, "events": found.rows, "snapshots": found.snapshots}
+    output = Output()
     if form == "json":
         output.data({"verdict": verdict, **counts, "faults": msgspec.to_builtins(faults)})
     else:
         output.line(f"{verdict}: {_spelled(counts)}, {len(faults)} {'fault' if len(faults) == 1 else 'faults'}")
     output.end()
     return STATUS[verdict]
+
+
+def _tell(fault: Fault, faults: list[Fault], form: str) -> None:
+    faults.append(fault)
+    if form == "text":
+        complain(str(fault))
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether SQLite says of a file that it cannot be what SQLite wrote."""
+    cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+    code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def _spelled(counts: dict[str, Any]) -> str:

@@ -209,9 +209,7 @@ def check(db: str, form: str) -> None:
     """
     from soulrift import checking
 
-    with store.open_to_read(db) as matches:
-        status = checking.check(matches, form)
-    sys.exit(status)
+    sys.exit(checking.check(db, form))
 
 
 @main.command(epilog=_EXAMPLE["backup"])

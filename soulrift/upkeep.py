@@ -1,5 +1,6 @@
 """`soulrift init` and `soulrift backup`: what an operator does with a store."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do
 
 _PG_DUMP = """\
 a PostgreSQL store is backed up by PostgreSQL's own tools, while matches are played:
-  pg_dump --format=custom --file={dest} '{database}'
+  pg_dump --format=custom --file={dest} {database}
 It reads one moment of the database, and an entry is stored in one transaction: every entry is in the dump whole, or not
 at all. Restore it with pg_restore into an empty database, then run `soulrift check` on that."""
 
@@ -42,7 +43,7 @@ def back_up(name: str, dest: Path) -> None:
     """Copy a store while others write to it."""
     if store.is_postgres(name):
         with store.open_to_read(name) as matches:
-            message = _PG_DUMP.format(dest=dest, database=matches.env["STORE"])
+            message = _PG_DUMP.format(dest=shlex.quote(str(dest)), database=shlex.quote(matches.env["STORE"]))
         raise click.UsageError(message)
     if name == MEMORY:
         message = "a store in memory cannot be copied"
