@@ -231,19 +231,25 @@ class Matches(Application[str]):
                 log.warning("no snapshot could be taken", extra={"match": batch.name, "reason": str(error)})
 
     def _match(self, name: str) -> Match:
-        """The match as it is now: from the cache, or rebuilt, and what others appended since."""
+        """The match as it is now: from the cache, or rebuilt, and what others appended since.
+
+        A store that has not what the cache knows was restored, or lost its newest rows: then the cache is wrong.
+        """
         try:
-            match: Match = self.repository.get(
-                name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
-            )
-            for rows in self.recorder.select_rows(name, match.version):
-                replay(self._codec.events(rows, match.version), match.state)
+            for _ in range(2):
+                match: Match = self.repository.get(
+                    name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
+                )
+                if match.catch_up(self.recorder.select_rows(name, match.version - 1)):
+                    return match
+                self._forget(name)
         except AggregateNotFoundError:
             raise self._not_found(name) from None
         except CorruptRecordError:
             self._forget(name)  # folded half way
             raise
-        return match
+        message = f"the newest rows of {quoted(name)} change as they are read"
+        raise CorruptRecordError(message)
 
     def _not_found(self, name: str) -> MatchNotFoundError:
         return MatchNotFoundError(f"there is no match {quoted(name)} in {self.env['STORE']}")

@@ -144,6 +144,7 @@ class _Stream:
         self._state: State | None = State()  # null once it is not known any more
         self._rows: list[Row] = []
         self._number = 0  # of the entry whose rows are being gathered
+        self._counted = True  # not after a row that could not be read: it may have been the first of an entry
         self._version = 0
         self._position: int | None = None
 
@@ -153,7 +154,7 @@ class _Stream:
             self._state = None
             row = version if isinstance(version, int) else self._version + 1
             yield self._fault("damaged", row, "its number, topic or state is of another type", None)
-            self._version = row
+            self._version, self._counted = row, False
             return
         if version < 1:
             self._state = None
@@ -161,7 +162,7 @@ class _Stream:
             message = f"there is a row of the number {version}"
             yield self._fault("damaged", said.n if said else version, message, said.entry if said else None)
             return
-        if version != self._version + 1:
+        if version != self._version + 1 or not self._counted:
             yield from self._gap(version, topic, state)
         elif state.startswith(HEAD):
             yield from self._entry()
@@ -177,8 +178,10 @@ class _Stream:
         yield from self._entry()
         said = self._event(topic, state)
         self._number = said.entry if said else self._number + 1
-        message = f"the rows from {self._version + 1} up to it are missing"
-        yield self._fault("damaged", version, message, said.entry if said else None)
+        if version != self._version + 1:
+            message = f"the rows from {self._version + 1} up to it are missing"
+            yield self._fault("damaged", version, message, said.entry if said else None)
+        self._counted = True
 
     def end(self) -> Iterator[Fault]:
         """No more rows."""

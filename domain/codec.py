@@ -47,7 +47,7 @@ class _FirstRow(Struct, frozen=True, gc=False):
 HEAD = b'{"@entry":'
 """How the state of an entry's first row begins."""
 
-_VERSION = re.compile("[1-9][0-9]{0,8}")
+_TOPIC = re.compile(r"[a-z]+(_[a-z]+)+\.v[1-9][0-9]{0,8}")
 
 _UNREADABLE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError)
 """What comes of bytes that nobody wrote: SQL can store text for bytes, and anything else."""
@@ -165,9 +165,12 @@ class Codec:
         if not isinstance(state, bytes):
             message = f"a row of the topic {topic} holds no bytes"  # type: ignore[unreachable]  # SQL can do it
             raise CorruptRecordError(message)
-        if newest is None or not _VERSION.fullmatch(version):
+        if not _TOPIC.fullmatch(topic):
             message = f"there is no event of the topic {quoted(topic)}"
             raise CorruptRecordError(message)
+        if newest is None:
+            message = f"{topic} was written by a newer Soulrift; this one knows no event {kind}"
+            raise NewerRecordError(message)
         if int(version) > newest:
             message = f"{topic} was written by a newer Soulrift; this one knows {kind} up to version {newest}"
             raise NewerRecordError(message)

@@ -12,7 +12,7 @@ import msgspec
 from eventsourcing.persistence import AggregateRecorder, EventStore, Mapper, StoredEvent
 from msgspec import Struct
 
-from domain.codec import Codec, CorruptRecordError
+from domain.codec import Codec, CorruptRecordError, Row
 from domain.entry import Entry, play
 from domain.recorder import MatchRecorder
 from domain.rules.commands import AnyCommand
@@ -47,6 +47,8 @@ class Match:
     def __init__(self, name: str, state: State, codec: Codec) -> None:
         self.id = name
         self.state = state
+        self.last_row: bytes | None = None
+        """The state of the last event's row, where it is known: whether the store still has what this match knows."""
         self._codec = codec
         self._pending: list[AppendedEvent] = []
 
@@ -65,7 +67,23 @@ class Match:
         entry = play(self.state, command)
         for version, topic, state in self._codec.rows(entry):
             self._pending.append(AppendedEvent(self.id, version, topic, state))
+        self.last_row = state
         return entry
+
+    def catch_up(self, batches: Iterable[list[Row]]) -> bool:
+        """Take in the store's rows from the last one known on; whether that one is there, and as it was.
+
+        Raises:
+            CorruptRecordError: a row is not what was written.
+
+        """
+        known = False
+        for rows in batches:
+            if not known and (rows[0][0] != self.version or self.last_row not in {None, rows[0][2]}):
+                return False
+            replay(self._codec.events(rows if known else rows[1:], self.version), self.state)
+            self.last_row, known = rows[-1][2], True
+        return known
 
     def collect_events(self) -> Sequence[AppendedEvent]:
         """What is to be saved, once."""

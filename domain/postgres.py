@@ -83,6 +83,7 @@ _SET_LIMITS = (
     b"JOIN pg_settings USING (name) WHERE source = 'default'"
 )
 
+_NO_LIMIT = b"SELECT set_config('statement_timeout', '0', true) WHERE current_setting('statement_timeout') = %s"
 _SESSION = b"SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END_SESSION = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid=? AND backend_start=?"
 
@@ -146,7 +147,10 @@ class _Connection(Connection[Any]):
     session: tuple[int, Any]
     """Its process on the server, and when that began."""
 
-    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = ANSWER_SECONDS) -> Any:
+    patience: float | None = ANSWER_SECONDS
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        timeout = self.patience if timeout is None else timeout
         start = time.monotonic()
         try:
             return super().wait(gen, interval, timeout)
@@ -215,6 +219,8 @@ class Datastore(PostgresDatastore):
             with psycopg.connect(self._conninfo, autocommit=True) as connection:
                 schema = connection.execute(_SCHEMA).fetchone()
                 version = connection.info.server_version // 10_000
+                if connection.execute(b"SHOW synchronous_commit").fetchone() == ("off",):
+                    log.warning("synchronous_commit is off: what was acknowledged can get lost in a crash")
         except psycopg.Error as error:
             raise OperationalError(str(error).strip()) from error
         if version < OLDEST_SERVER:
@@ -465,8 +471,14 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
     def reading(self) -> Iterator[None]:
         """A transaction that sees one moment of the database."""
         self.datastore.pool.check()  # sessions that have ended are found here, and not within the transaction
-        with self.datastore.joined(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
-            yield
+        begin = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self.datastore.joined(begin), self.datastore.get_connection() as connection:
+            connection.execute(_NO_LIMIT, (LIMITS["statement_timeout"],))  # counting a large table takes its time
+            connection.patience = None
+            try:
+                yield
+            finally:
+                connection.patience = ANSWER_SECONDS
 
     def integrity(self) -> list[str]:
         """Nothing: PostgreSQL's own tools check its files (checksums, pg_amcheck)."""

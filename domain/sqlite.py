@@ -7,6 +7,7 @@ A reader of a file opens it read-only, and changes neither the database nor its 
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ MEMORY = ":memory:"
 
 BACKUP_PAGES = 1_000
 """How many pages are copied between two looks at the clock."""
+
+PAUSE = 0.01
 
 LOCK_SECONDS = 10
 """How long a writer waits for the others before it gives up."""
@@ -63,9 +66,19 @@ class _Pool(SQLiteConnectionPool):
             connection = read_only_connection(Path(self.db_name), self.lock_timeout or LOCK_SECONDS)
             connection.row_factory = sqlite3.Row
             return SQLiteConnection(connection, max_age=self.max_age)
-        made = super()._create_connection()
-        made.cursor().execute("PRAGMA synchronous=FULL")
-        return made
+        last = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                made = super()._create_connection()
+            except (
+                sqlite3.OperationalError
+            ) as error:  # the first one turns the log on, and SQLite lets nobody wait for it
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                made.cursor().execute("PRAGMA synchronous=FULL")
+                return made
 
 
 def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:

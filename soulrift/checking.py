@@ -32,7 +32,11 @@ def check(name: str, form: str) -> int:
                 "snapshots": found.snapshots,
             }
         if not total:
-            _tell(Fault("damaged", None, None, None, "it holds no match, so nothing could be checked"), faults, form)
+            _tell(
+                Fault("damaged", None, None, None, "there is no match in it, so there was nothing to check"),
+                faults,
+                form,
+            )
     except (DatabaseError, sqlite3.DatabaseError) as error:
         if not _is_damage(error):
             raise
