@@ -70,9 +70,7 @@ class _Pool(SQLiteConnectionPool):
         while True:
             try:
                 made = super()._create_connection()
-            except (
-                sqlite3.OperationalError
-            ) as error:  # the first one turns the log on, and SQLite lets nobody wait for it
+            except sqlite3.OperationalError as error:  # the first one turns the log on; nobody may wait
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                     raise
                 time.sleep(PAUSE)

@@ -314,7 +314,7 @@ class TestReading:
         ("column", "value", "told"),
         [
             ("topic", "soul_released.v2", "newer Soulrift"),
-            ("topic", "souls.v1", "no event of the topic "souls.v1""),
+            ("topic", "souls.v1", 'no event of the topic "souls.v1"'),
             ("topic", "turn_began.v1", "cannot be read"),
             ("state", b"{}", "cannot be read"),
             ("state", b"\xff", "cannot be read"),
