@@ -105,14 +105,16 @@ class Check:
             f"SELECT originator_id, originator_version FROM {SNAPSHOTS} WHERE originator_id IN ({marks})",  # noqa: S608
             list(streams),
         ):
-            streams[match].snapshots.add(version)
-            self.snapshots += 1
+            if match in streams:  # a broken index leads to others; SQLite's own check has told of it
+                streams[match].snapshots.add(version)
+                self.snapshots += 1
         for match, command_id, version in self._recorder.query(
             f"SELECT originator_id, command_id, originator_version FROM {COMMAND_IDS} "  # noqa: S608
             f"WHERE originator_id IN ({marks})",
             list(streams),
         ):
-            streams[match].command_ids[command_id] = version
+            if match in streams:
+                streams[match].command_ids[command_id] = version
         return streams
 
     def _snapshot(self, match: str, version: int) -> tuple[str, bytes]:

@@ -66,6 +66,9 @@ RECONNECT_SECONDS = 10
 
 PAUSE = 0.1
 
+SIGNS_OF_LIFE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+"""By which a server that vanished from the network is missed; all but the last, in ms, in seconds."""
+
 LIMITS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
 """The server's limits for our sessions, where neither the connection string, nor the role, nor the server sets them."""
 
@@ -321,7 +324,7 @@ class Datastore(PostgresDatastore):
     def close(self) -> None:
         """Close all connections; this writer is no more."""
         if getattr(self, "_appends", 0):
-            with suppress(PersistenceError, psycopg.Error), self.get_connection() as connection:
+            with suppress(psycopg.Error), self.pool.connection(timeout=1) as connection:
                 connection.execute(b"DELETE FROM store_writers WHERE writer = %s", (self._writer,))
             self._appends = 0
         super().close()
@@ -352,19 +355,15 @@ class Datastore(PostgresDatastore):
 def _with_defaults(conninfo: str) -> str:
     """The connection string, with a limit to the time of connecting and with signs of life, unless it has its own.
 
-    A service's file would be overruled by what stands in the string, so with a service nothing is added.
+    What a service's file says of signs of life would be overruled by what stands in the string, so then it has none.
     """
+    given = conninfo_to_dict(conninfo)
     defaults: dict[str, str | int] = {
         "fallback_application_name": "soulrift",
         "connect_timeout": os.environ.get("PGCONNECT_TIMEOUT") or CONNECT_SECONDS,
-        "keepalives_idle": 5,
-        "keepalives_interval": 2,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 10_000,
     }
-    given = conninfo_to_dict(conninfo)
-    if "service" in given or os.environ.get("PGSERVICE"):
-        return conninfo
+    if "service" not in given and not os.environ.get("PGSERVICE"):
+        defaults |= SIGNS_OF_LIFE
     return make_conninfo(conninfo, **{name: value for name, value in defaults.items() if name not in given})
 
 

@@ -37,6 +37,8 @@ PAUSE = 0.01
 LOCK_SECONDS = 10
 """How long a writer waits for the others before it gives up."""
 
+_LOCKED = f"another program has kept the store locked for {LOCK_SECONDS} seconds"
+
 
 def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) -> dict[str, str]:
     """Settings for a store in this SQLite file, or in memory (":memory:"); `create`: make its tables where missing."""
@@ -82,7 +84,7 @@ class _Pool(SQLiteConnectionPool):
 def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:
     """A connection that changes neither the file nor its write-ahead log.
 
-    In a folder that cannot be written, and without a log, SQLite needs to be told that nobody else writes either.
+    Where nothing can be written and nothing is in the log, SQLite needs to be told that nobody else writes either.
     """
     name = path.absolute().as_uri()
 
@@ -96,7 +98,8 @@ def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqli
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        if not path.exists() or Path(f"{path}-wal").exists():
+        log = Path(f"{path}-wal")
+        if not path.exists() or (log.exists() and log.stat().st_size):
             raise
         connection = opened("mode=ro&immutable=1")
     return connection
@@ -113,6 +116,8 @@ def look_at(path: Path) -> None:
         with closing(read_only_connection(path)) as connection:
             there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            raise OperationalError(_LOCKED) from error
         message = f"it cannot be read: {error}"
         raise StoreError(message) from None
     if there and not there >= MatchRecorder.TABLES:
@@ -199,8 +204,7 @@ class _Transaction(SQLiteTransaction):
             cursor.execute(self._begin)
         except sqlite3.Error as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                message = f"another program has kept the store locked for {LOCK_SECONDS} seconds"
-                raise OperationalError(message) from error
+                raise OperationalError(_LOCKED) from error
             self.__exit__(type(error), error, None)
         return cursor
 

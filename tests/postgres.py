@@ -63,8 +63,12 @@ class Server:
         self._process.send_signal(how)
         self._process.wait(30)
         for child in children:  # orphans notice by themselves, but not before the next start
-            if Path(f"/proc/{child}").exists() and b"postgres" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if _is_postgres(child):
                 os.kill(child, signal.SIGKILL)
+        last = time.monotonic() + 30
+        while any(map(_is_postgres, children)):
+            assert time.monotonic() < last, "sessions of a killed server live on"
+            time.sleep(0.005)
 
     def stop(self) -> None:
         """End it in good order."""
@@ -77,6 +81,13 @@ class Server:
 
     def _as_user(self) -> dict[str, Any]:
         return {"user": self._run_as, "group": self._run_as, "extra_groups": []} if self._run_as else {}
+
+
+def _is_postgres(pid: int) -> bool:
+    try:
+        return b"postgres" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _children(pid: int) -> list[int]:
