@@ -179,7 +179,7 @@ def _broken(connection: Connection[Any]) -> bool:
 def _is_lost(error: BaseException) -> bool:
     """Whether an error of the library says that the connection broke, and not what was asked of the server."""
     cause = error.__cause__
-    if isinstance(cause, PoolTimeout) or not isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
+    if not isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     return cause.sqlstate is None or cause.sqlstate[:3] in {"080", "57P"}
 

@@ -96,10 +96,10 @@ def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqli
     connection = opened("mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
         log = Path(f"{path}-wal")
-        if not path.exists() or (log.exists() and log.stat().st_size):
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY or not path.exists() or (log.exists() and log.stat().st_size):
             raise
         connection = opened("mode=ro&immutable=1")
     return connection
@@ -115,9 +115,9 @@ def look_at(path: Path) -> None:
     try:
         with closing(read_only_connection(path)) as connection:
             there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    except sqlite3.OperationalError as error:
+        raise OperationalError(_LOCKED if error.sqlite_errorcode == sqlite3.SQLITE_BUSY else error) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            raise OperationalError(_LOCKED) from error
         message = f"it cannot be read: {error}"
         raise StoreError(message) from None
     if there and not there >= MatchRecorder.TABLES:

@@ -154,21 +154,6 @@ class TestExitStatus:
                 "error: event 3 is missing: event 4 is in its place, in row 4\n",
             }
 
-    def test_locked_store_is_told_in_one_line(self, run: Run, tmp_path: Path) -> None:
-        """A store that another program keeps locked is an error in one line, and nothing is half written."""
-        with closing(sqlite3.connect(tmp_path / "soulrift.db", isolation_level=None)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            done = run("play", "-", stdin=script(match="other"))
-        assert (done.returncode, done.stderr) == (
-            1,
-            "error: another program has kept the store locked for 10 seconds\n",
-        )
-        assert run("show", "other").returncode == 1
-
-
-class TestStore:
-    """Which store is meant."""
-
     def test_named_by_option_environment_or_default(self, run: Run, tmp_path: Path) -> None:
         """--db wins over SOULRIFT_DB, which wins over soulrift.db in this folder."""
         assert (tmp_path / "soulrift.db").exists()
