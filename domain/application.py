@@ -4,7 +4,6 @@ Nothing else writes. An entry is appended whole, in one transaction, or not at a
 command is decided again on what that writer left.
 """
 
-import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, takewhile
@@ -15,15 +14,15 @@ import msgspec
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.persistence import EventStore, IntegrityError, PersistenceError
 from eventsourcing.utils import Environment
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
+from domain.batch import Answer, Batch, Outcome, command_or_refusal, judged, log_outcomes, well_formed
 from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector, replay
-from domain.recorder import ConnectionLostError, MatchRecorder, log
-from domain.rules.commands import AnyCommand, Command, StartMatch
+from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
+from domain.rules.commands import AnyCommand, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
-from domain.rules.shape import decode_command
 from domain.rules.state import State
 
 if TYPE_CHECKING:
@@ -35,11 +34,6 @@ SNAPSHOT_INTERVAL = 500
 CONFLICTS_BORNE = 100
 """How often in a row a writer outside of the queue may be first before a command is given up."""
 
-RECONNECT_SECONDS = 10
-"""For how long a command is tried again where the connection to the server breaks."""
-
-PAUSE = 0.1
-
 ROWS_OF_AN_ENTRY = 32
 """How many rows are read for one entry; few have more."""
 
@@ -50,21 +44,6 @@ class MatchNotFoundError(Exception):
 
 class EntryNotFoundError(Exception):
     """The match has no entry of this number."""
-
-
-class Answer(Struct, frozen=True):
-    """What a command led to, in which match.
-
-    `repeated`: it was a retry; the entry is that of the first time, and nothing was appended.
-    """
-
-    match: str
-    entry: Entry
-    repeated: bool
-
-
-Outcome = Answer | Refusal
-"""What became of a command."""
 
 
 class Matches(Application[str]):
@@ -98,7 +77,7 @@ class Matches(Application[str]):
             Refusal: the command is refused, its name being taken among the reasons; nothing is appended.
 
         """
-        start = _well_formed(command)
+        start = well_formed(command)
         if not isinstance(start, StartMatch):
             raise bad_input("/type", "the first command of a match is its start_match")
         if start.match is not UNSET:
@@ -120,7 +99,7 @@ class Matches(Application[str]):
             MatchNotFoundError: there is no such match.
 
         """
-        return self._decided(match, _well_formed(command), new=False)
+        return self._decided(match, well_formed(command), new=False)
 
     def give_all(
         self, match: str, commands: Iterable[AnyCommand | bytes | str], *, keep_going: bool = False
@@ -134,7 +113,7 @@ class Matches(Application[str]):
             MatchNotFoundError: there is no such match.
 
         """
-        return self._transact(match, [_command_or_refusal(command) for command in commands], keep_going=keep_going)
+        return self._transact(match, [command_or_refusal(command) for command in commands], keep_going=keep_going)
 
     def _decided(self, match: str, command: AnyCommand, *, new: bool) -> Answer:
         (outcome,) = self._transact(match, [command], new=new)
@@ -149,7 +128,7 @@ class Matches(Application[str]):
         last = time.monotonic() + RECONNECT_SECONDS
         with self._one_writer:
             for _ in range(CONFLICTS_BORNE):
-                batch = _Batch(name, new=new)
+                batch = Batch(name, new=new)
                 try:
                     with self.recorder.writing(name):
                         self._judge(batch, commands, keep_going=keep_going)
@@ -166,12 +145,12 @@ class Matches(Application[str]):
                     raise
                 else:
                     self._take_snapshot(batch)
-                    _log_outcomes(name, batch.outcomes)
+                    log_outcomes(name, batch.outcomes)
                     return batch.outcomes
         message = f"{CONFLICTS_BORNE} times in a row another writer of {name} was first"
         raise TimeoutError(message)
 
-    def _judge(self, batch: "_Batch", commands: Sequence[AnyCommand | Refusal], *, keep_going: bool) -> None:
+    def _judge(self, batch: Batch, commands: Sequence[AnyCommand | Refusal], *, keep_going: bool) -> None:
         ids = [command.meta.id for command in commands if not isinstance(command, Refusal) and command.meta]
         known = self.recorder.versions_of_commands(batch.name, [command_id for command_id in ids if command_id])
         for command in commands:
@@ -184,7 +163,7 @@ class Matches(Application[str]):
                 if not keep_going:
                     return
 
-    def _outcome(self, batch: "_Batch", command: AnyCommand, known: Mapping[str, int]) -> Answer:
+    def _outcome(self, batch: Batch, command: AnyCommand, known: Mapping[str, int]) -> Answer:
         if isinstance(command, StartMatch) and command.match is UNSET:
             command = msgspec.structs.replace(command, match=batch.name)
         command_id = command.meta.id if command.meta else None
@@ -196,7 +175,7 @@ class Matches(Application[str]):
             if batch.match is None:
                 batch.match = self._to_judge(batch.name, new=batch.new)
                 batch.before = batch.match.version
-            entry = _judged(batch.match, command, new=batch.new)
+            entry = judged(batch.match, command, new=batch.new)
             if command_id:
                 batch.made[command_id] = entry
                 batch.command_ids.append((batch.name, command_id, entry.events[0].n))
@@ -221,7 +200,7 @@ class Matches(Application[str]):
     def _to_judge(self, name: str, *, new: bool) -> Match:
         return Match(name, State(), self._codec) if new and not self.has(name) else self._match(name)
 
-    def _take_snapshot(self, batch: "_Batch") -> None:
+    def _take_snapshot(self, batch: Batch) -> None:
         """A snapshot, where the batch passed another interval; a match does without it if that fails."""
         match = batch.match
         if match and self.snapshots and match.version // SNAPSHOT_INTERVAL > batch.before // SNAPSHOT_INTERVAL:
@@ -324,59 +303,3 @@ class Matches(Application[str]):
         """A store of our snapshots."""
         snapshots = self.factory.aggregate_recorder(purpose="snapshots")
         return SnapshotStore(self.construct_mapper(), snapshots, self.recorder, self._codec)
-
-
-class _Batch:
-    """Commands of one match that are judged together: what came of them, and what is to be appended."""
-
-    def __init__(self, name: str, *, new: bool) -> None:
-        self.name = name
-        self.new = new
-        self.match: Match | None = None
-        self.before = 0
-        self.outcomes: list[Outcome] = []
-        self.made: dict[str | None, Entry] = {}
-        self.command_ids: list[tuple[str, str, int]] = []
-
-
-def _judged(match: Match, command: AnyCommand, *, new: bool) -> Entry:
-    """The entry of a command for a match that has as many entries as its sender believes."""
-    entries = match.state.entries
-    expect = command.meta.expect if command.meta else None
-    if expect is not None and expect != entries:
-        raise bad_input("/meta/expect", f"{expect} entries are expected, but {match.id} has {entries}", entries=entries)
-    if new and entries:
-        raise bad_input(
-            "/match", f"there is a match {quoted(match.id)} already; choose another name, or go on with it by meta.id"
-        )
-    return match.give(command)
-
-
-def _log_outcomes(match: str, outcomes: Sequence[Outcome]) -> None:
-    if log.isEnabledFor(logging.DEBUG):
-        for outcome in outcomes:
-            if isinstance(outcome, Refusal):
-                log.debug("refused", extra={"match": match, "rule": outcome.rule, "path": outcome.path})
-            else:
-                what = {"match": match, "entry": outcome.entry.number, "repeated": outcome.repeated}
-                log.debug("accepted", extra=what)
-
-
-def _command_or_refusal(command: AnyCommand | bytes | str) -> AnyCommand | Refusal:
-    try:
-        return _well_formed(command)
-    except Refusal as refusal:
-        return refusal
-
-
-def _well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
-    """A command from its JSON; one that was made in Python passes the same edge."""
-    if not isinstance(command, Command | bytes | str):
-        message = f"a command is JSON text or a Command, not a {type(command).__name__}"  # type: ignore[unreachable]  # callers do
-        raise TypeError(message)
-    if isinstance(command, Command):
-        try:
-            command = msgspec.json.encode(command)
-        except TypeError as error:
-            raise bad_input("", f"not a command: {error}") from None
-    return decode_command(command)

@@ -26,6 +26,12 @@ FORMAT = 1
 EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT = "stored_events", "stored_snapshots", "command_ids", "store_format"
 """The tables."""
 
+RECONNECT_SECONDS = 10
+"""For how long a server that went away is asked again."""
+
+PAUSE = 0.1
+"""Seconds between two such attempts."""
+
 BATCH = 1_000
 """How many rows are read at a time."""
 

@@ -4,12 +4,10 @@ A writer begins with BEGIN IMMEDIATE, so that writers queue before they read; a 
 A reader of a file opens it read-only, and changes neither the database nor its write-ahead log.
 """
 
-import os
 import sqlite3
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock, local
 from typing import Any
@@ -25,19 +23,12 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, MatchRecorder, StoreError
+from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, MatchRecorder
+from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, read_only_connection
 
 MEMORY = ":memory:"
 
-BACKUP_PAGES = 1_000
-"""How many pages are copied between two looks at the clock."""
-
 PAUSE = 0.01
-
-LOCK_SECONDS = 10
-"""How long a writer waits for the others before it gives up."""
-
-_LOCKED = f"another program has kept the store locked for {LOCK_SECONDS} seconds"
 
 
 def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) -> dict[str, str]:
@@ -79,50 +70,6 @@ class _Pool(SQLiteConnectionPool):
             else:
                 made.cursor().execute("PRAGMA synchronous=FULL")
                 return made
-
-
-def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:
-    """A connection that changes neither the file nor its write-ahead log.
-
-    Where nothing can be written and nothing is in the log, SQLite needs to be told that nobody else writes either.
-    """
-    name = path.absolute().as_uri()
-
-    def opened(how: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            f"{name}?{how}", uri=True, check_same_thread=False, isolation_level=None, timeout=lock_timeout
-        )
-
-    connection = opened("mode=ro")
-    try:
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        connection.close()
-        log = Path(f"{path}-wal")
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY or not path.exists() or (log.exists() and log.stat().st_size):
-            raise
-        connection = opened("mode=ro&immutable=1")
-    return connection
-
-
-def look_at(path: Path) -> None:
-    """See that a file is empty, or has the tables of a store; it is only looked at.
-
-    Raises:
-        StoreError: it is something else.
-
-    """
-    try:
-        with closing(read_only_connection(path)) as connection:
-            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-    except sqlite3.OperationalError as error:
-        raise OperationalError(_LOCKED if error.sqlite_errorcode == sqlite3.SQLITE_BUSY else error) from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        message = f"it cannot be read: {error}"
-        raise StoreError(message) from None
-    if there and not there >= MatchRecorder.TABLES:
-        message = f"it is another program's database: it has no table {min(MatchRecorder.TABLES - there)}"
-        raise StoreError(message)
 
 
 class Datastore(SQLiteDatastore):
@@ -204,7 +151,7 @@ class _Transaction(SQLiteTransaction):
             cursor.execute(self._begin)
         except sqlite3.Error as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise OperationalError(_LOCKED) from error
+                raise OperationalError(LOCKED) from error
             self.__exit__(type(error), error, None)
         return cursor
 
@@ -283,35 +230,6 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         c.execute("SELECT max(rowid) FROM stored_events")
         last = c.fetchone()[0]
         return list(range(last - len(stored_events) + 1, last + 1))
-
-
-def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> None:
-    """Copy a store as it is at one moment, while others write; `advance` is told pages done and pages in all.
-
-    The copy appears under its name when it is whole and on the disk.
-
-    Raises:
-        FileExistsError: there is something of that name.
-        sqlite3.Error, OSError: it cannot be read, or written.
-
-    """
-    for there in (copy, *(copy.with_name(copy.name + end) for end in ("-wal", "-shm", "-journal"))):
-        if there.exists():  # SQLite would take another store's log for the copy's own
-            message = f"there is a {there} already"
-            raise FileExistsError(message)
-    with tempfile.TemporaryDirectory(prefix=f".{copy.name}-", dir=copy.absolute().parent) as folder:
-        partial = Path(folder) / copy.name
-        with closing(read_only_connection(source)) as theirs, closing(sqlite3.connect(partial)) as ours:
-            theirs.execute("BEGIN")
-            theirs.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on it is one moment that is seen
-            theirs.backup(ours, pages=BACKUP_PAGES, progress=lambda _, left, pages: advance(pages - left, pages))
-            ours.execute("PRAGMA journal_mode=DELETE")
-        with partial.open("rb+") as written:
-            os.fsync(written.fileno())
-        os.link(partial, copy)  # unlike a rename, it replaces nothing
-    folder_of = os.open(copy.absolute().parent, os.O_RDONLY)
-    os.fsync(folder_of)
-    os.close(folder_of)
 
 
 def _raw(sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:

@@ -6,7 +6,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from domain.application import Answer, Matches
+from domain.application import Matches
+from domain.batch import Answer
 from domain.rules.refusal import Refusal, bad_input
 from soulrift.board import Whereabouts, board
 from soulrift.notation import Notation

@@ -60,7 +60,7 @@ def is_postgres(store: str) -> bool:
 def _begins_connection_string(word: str) -> bool:
     if not _has_postgres():
         return word in _COMMON_KEYWORDS
-    from domain.postgres import is_keyword
+    from domain.postgres_sessions import is_keyword
 
     return is_keyword(word)
 

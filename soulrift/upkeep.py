@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from domain.recorder import FORMAT
-from domain.sqlite import MEMORY, backup
+from domain.sqlite import MEMORY
+from domain.sqlite_files import backup
 from soulrift import store
 from soulrift.terminal import Output, bar
 

@@ -27,9 +27,10 @@ from eventsourcing.persistence import PersistenceError
 from psycopg.conninfo import make_conninfo
 
 import domain.application
-import domain.postgres
+import domain.postgres_sessions
 from domain import State, decode_command, play
-from domain.application import Answer, Matches
+from domain.application import Matches
+from domain.batch import Answer
 from domain.check import Check
 from domain.codec import CorruptRecordError
 from soulrift import store as stores
@@ -98,9 +99,9 @@ def _commands(match: str, turns: int) -> Iterator[dict[str, Any]]:
 
 def give(store: str, script: str, batch: str, patience: str, errors: str) -> int:
     """Play a script and acknowledge each entry once it is stored; `errors`: "stop" at one, or "retry"."""
-    for module in (domain.application, domain.postgres):
+    for module in (domain.application, domain.postgres_sessions):
         vars(module)["RECONNECT_SECONDS"] = float(patience)
-    vars(domain.postgres)["CONNECT_SECONDS"] = min(domain.postgres.CONNECT_SECONDS, float(patience))
+    vars(domain.postgres_sessions)["CONNECT_SECONDS"] = min(domain.postgres_sessions.CONNECT_SECONDS, float(patience))
     commands = Path(script).read_bytes().splitlines()
     match = json.loads(commands[0])["match"]
     rest = iter(commands[1:])

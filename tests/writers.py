@@ -13,14 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import psycopg
 
 from domain import Refusal
-from domain.application import Answer, Matches
+from domain.application import Matches
 from domain.check import Check
 from soulrift import store as stores
+
+if TYPE_CHECKING:
+    from domain.batch import Answer
 
 ROOT = Path(__file__).parents[1]
 

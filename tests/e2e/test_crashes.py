@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from eventsourcing.persistence import Notification
 
-import domain.postgres
+import domain.postgres_sessions
 from domain.check import Check
 from soulrift import store as stores
 from tests.postgres import Server, fresh_schema, server
@@ -98,7 +98,7 @@ class TestKilledServer:
 
     def test_outage_is_waited_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A command is tried again for as long as is promised, though the wait for a connection ends before that."""
-        monkeypatch.setattr(domain.postgres, "CONNECT_SECONDS", 0.8)  # the promise is 10 seconds
+        monkeypatch.setattr(domain.postgres_sessions, "CONNECT_SECONDS", 0.8)  # the promise is 10 seconds
         with server("--no-sync") as running, stores.create(running.url) as matches, ThreadPoolExecutor(1) as thread:
             matches.start(start("duel"))
             running.kill()

@@ -23,7 +23,7 @@ import pytest
 from eventsourcing.persistence import PersistenceError
 
 import domain.application
-import domain.postgres
+import domain.postgres_sessions
 from domain.application import Matches
 from soulrift import store as stores
 from soulrift.cli import run as run_program
@@ -161,9 +161,9 @@ class TestFullDisk:
 
     def test_under_a_server(self, monkeypatch: pytest.MonkeyPatch, one: Chapter) -> None:
         """A give() fails in reasonable time, PostgreSQL may bear it or break down; with room again all goes on."""
-        for module in (domain.application, domain.postgres):
+        for module in (domain.application, domain.postgres_sessions):
             monkeypatch.setattr(module, "RECONNECT_SECONDS", 1)
-        monkeypatch.setattr(domain.postgres, "CONNECT_SECONDS", 1)
+        monkeypatch.setattr(domain.postgres_sessions, "CONNECT_SECONDS", 1)
         with (
             tempfile.TemporaryDirectory(prefix="disk-") as folder,  # a short path: sockets have at most 107 characters
             disk(Path(folder), 120) as place,

@@ -26,7 +26,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from domain import Refusal, State, decode_command, play
 from domain.check import Check
-from domain.sqlite import backup
+from domain.sqlite_files import backup
 from soulrift import playing, upkeep
 from soulrift import store as stores
 from tests.e2e.conftest import Run, script

@@ -15,7 +15,7 @@ import psycopg
 
 import domain.application
 from domain.recorder import COMMAND_IDS, EVENTS, FORMAT, SNAPSHOTS, STORE_FORMAT
-from domain.sqlite import backup
+from domain.sqlite_files import backup
 from soulrift import store as stores
 from tests.postgres import server
 

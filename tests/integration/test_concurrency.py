@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from domain import decode_command, play
-from domain.application import Answer, Matches
+from domain.application import Matches
+from domain.batch import Answer
 from domain.codec import Codec
 from soulrift import store
 from tests.writers import (

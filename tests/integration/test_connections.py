@@ -20,10 +20,11 @@ from eventsourcing.persistence import OperationalError, PersistenceError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import domain.application
-import domain.postgres
-from domain.application import Answer, Matches
+import domain.postgres_sessions
+from domain.application import Matches
+from domain.batch import Answer
 from domain.check import Check
-from domain.recorder import OutcomeUnknownError
+from domain.recorder import RECONNECT_SECONDS, OutcomeUnknownError
 from soulrift import store, upkeep
 from tests.postgres import Server, fresh_schema, server
 from tests.proxy import Cut, Proxy, commit_answered, commit_sent
@@ -405,7 +406,7 @@ class TestErrors:
         secrets = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
         known = {default.keyword.decode() for default in psycopg.pq.Conninfo.get_defaults()}
         name = make_conninfo("host=localhost", **{key: SECRET for key in secrets if key in known})
-        assert domain.postgres.display_name(name) == "host=localhost"
+        assert domain.postgres_sessions.display_name(name) == "host=localhost"
 
 
 class TestMissingExtra:
@@ -616,7 +617,7 @@ class TestLostConnections:
         self, postgres_store: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Sessions that are ended while nothing is asked of them are made anew, whatever is asked next."""
-        monkeypatch.setattr(domain.postgres, "PAUSE", 0.01)
+        monkeypatch.setattr(domain.postgres_sessions, "PAUSE", 0.01)
         name = make_conninfo(postgres_store, application_name="victim")
         kill = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'victim'"
         with store.open_to_write(name) as matches:
@@ -644,9 +645,9 @@ class TestLostConnections:
 
     def test_nobody_can_be_asked(self, postgres_store: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
         """If the server cannot be asked what became of a command, that is said, with what to do; an id helps."""
-        for module in (domain.application, domain.postgres):
+        for module in (domain.application, domain.postgres_sessions):
             monkeypatch.setattr(module, "RECONNECT_SECONDS", 0.5)
-        monkeypatch.setattr(domain.postgres, "CONNECT_SECONDS", 1)
+        monkeypatch.setattr(domain.postgres_sessions, "CONNECT_SECONDS", 1)
 
         def answered(kind: bytes, text: bytes) -> bool:
             lost = commit_answered(kind, text)
@@ -694,11 +695,10 @@ class TestServer:
 
     def test_is_down_for_good(self, own_server: Server, own_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Then writers and readers are told within 15 seconds what is wrong, and programs at once."""
-        assert domain.application.RECONNECT_SECONDS + domain.postgres.CONNECT_SECONDS <= 15
-        assert domain.postgres.RECONNECT_SECONDS + domain.postgres.CONNECT_SECONDS <= 15
-        for module in (domain.application, domain.postgres):
+        assert RECONNECT_SECONDS + domain.postgres_sessions.CONNECT_SECONDS <= 15
+        for module in (domain.application, domain.postgres_sessions):
             monkeypatch.setattr(module, "RECONNECT_SECONDS", 1)
-        monkeypatch.setattr(domain.postgres, "CONNECT_SECONDS", 2)
+        monkeypatch.setattr(domain.postgres_sessions, "CONNECT_SECONDS", 2)
         with (
             store.create(own_store) as matches,
             store.open_to_read(own_store) as reader,

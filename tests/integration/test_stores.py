@@ -14,7 +14,8 @@ from eventsourcing.persistence import OperationalError, PersistenceError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from domain import Refusal, State, decode_command, play
-from domain.application import Answer, EntryNotFoundError, Matches, MatchNotFoundError, Outcome
+from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
+from domain.batch import Answer, Outcome
 from domain.check import Check
 from domain.codec import Codec
 from domain.entry import Entry
