@@ -1,6 +1,7 @@
 """The library's own published tests of recorders, on the recorders of our stores."""
 
 import sys
+import threading
 from abc import abstractmethod
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,8 +33,16 @@ class _OnStore(persistence.RecorderTestCase):
         return str(uuid4())
 
     def opened(self) -> Matches:
+        before = set(threading.enumerate())
         matches = self.create()
-        self.addCleanup(matches.close)
+
+        def end() -> None:
+            for thread in set(threading.enumerate()) - before:
+                if "read_continuously" in thread.name:
+                    thread.join()  # the library's test only asks its readers to stop
+            matches.close()
+
+        self.addCleanup(end)
         return matches
 
 
