@@ -219,7 +219,11 @@ class Matches(Application[str]):
                 match: Match = self.repository.get(
                     name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
                 )
+                moment = self.recorder.moment()
+                if moment is not None and moment == match.moment:
+                    return match
                 if match.catch_up(self.recorder.select_rows(name, match.version - 1)):
+                    match.moment = moment
                     return match
                 self._forget(name)
         except AggregateNotFoundError:

@@ -49,6 +49,8 @@ class Match:
         self.state = state
         self.last_row: bytes | None = None
         """The state of the last event's row, where it is known: whether the store still has what this match knows."""
+        self.moment: int | None = None
+        """The recorder's moment at which it was up to date."""
         self._codec = codec
         self._pending: list[AppendedEvent] = []
 

@@ -87,6 +87,13 @@ class MatchRecorder(ApplicationRecorder):
     def reading(self) -> AbstractContextManager[None]:
         """A transaction in which this thread sees one moment of the store, and changes nothing."""
 
+    def moment(self) -> int | None:
+        """A number that is another one once somebody else has written; null where the database cannot say so at once.
+
+        Asked for within `writing`, where nobody else writes.
+        """
+        return None
+
     @abstractmethod
     def integrity(self) -> list[str]:
         """What the database itself finds wrong with its files."""

@@ -127,6 +127,11 @@ class Datastore(SQLiteDatastore):
             yield self._writer
 
     @property
+    def is_writing(self) -> bool:
+        """Whether this thread is within a transaction of the connection that writes."""
+        return self._writer is not None and getattr(self._own, "connection", None) is self._writer
+
+    @property
     def is_joined(self) -> bool:
         """Whether this thread is within a transaction."""
         return getattr(self._own, "connection", None) is not None
@@ -194,6 +199,10 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
                 yield
             finally:
                 c.sqlite_cursor.connection.text_factory = str
+
+    def moment(self) -> int | None:
+        """SQLite's own count of what other connections did, as the one that writes sees it."""
+        return int(self.query("PRAGMA data_version")[0][0]) if self.datastore.is_writing else None
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file: pages, indexes, types."""
