@@ -41,8 +41,9 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it, in an 
 bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table goes to build/bench.json too
 	$(BIN)/python -m benchmarks
 
-torture: $(VENV)/.dev ## Kill the program 100 times and the server 30 times, on each store, and count what is there
-	SOULRIFT_KILLS=100 SOULRIFT_SERVER_KILLS=30 SOULRIFT_TEST_COMMANDS=2000 $(BIN)/python -m tests.torture
+torture: $(VENV)/.dev ## Kill the program 100 times on each store and the server 30 times; four writers, 2,000 commands each
+	SOULRIFT_KILLS=100 SOULRIFT_SERVER_KILLS=30 $(BIN)/python -m tests.torture
+	SOULRIFT_TEST_COMMANDS=2000 $(BIN)/python -m pytest -n 0 --durations=4 tests/integration/test_concurrency.py -k TestWriters
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
