@@ -1,5 +1,6 @@
 """A PostgreSQL server of the tests' own: started, killed and started again; or the one that TEST_POSTGRES_URL names."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -103,10 +104,12 @@ def _binaries() -> tuple[Path, str | None]:
     programs = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
     if os.geteuid() != 0:
         return programs, None
-    utils.ensure_user_exists("pgserver")
-    utils.ensure_prefix_permissions(programs)
-    utils.ensure_folder_permissions(programs, 0o055)
-    utils.ensure_folder_permissions(programs.parent / "lib", 0o044)
+    with (Path(tempfile.gettempdir()) / "soulrift-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes begin at once, and the user is made by the first
+        utils.ensure_user_exists("pgserver")
+        utils.ensure_prefix_permissions(programs)
+        utils.ensure_folder_permissions(programs, 0o055)
+        utils.ensure_folder_permissions(programs.parent / "lib", 0o044)
     return programs, "pgserver"
 
 
