@@ -218,7 +218,7 @@ class _Stream:
         except CorruptRecordError as error:
             self._state = None
             yield self._newer(rows) or self._fault("damaged", rows[0][0], str(error))
-        if self._version == rows[-1][0] and rows[0][0] == 1 and self._state and self._state.match != self.match:
+        if rows[0][0] == 1 and self._state and self._state.match != self.match:
             yield self._fault("damaged", 1, f"it is the record of {quoted(self._state.match)}, under another name")
 
     def _line_fault(self, rows: list[Row]) -> Iterator[Fault]:

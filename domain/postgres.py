@@ -24,6 +24,7 @@ from domain.postgres_sessions import ANSWER_SECONDS, LIMITS, Datastore, display_
 from domain.recorder import (
     EVENTS,
     ID_TABLES,
+    SETTINGS,
     SNAPSHOTS,
     ConnectionLostError,
     MatchRecorder,
@@ -56,10 +57,7 @@ def postgres_settings(conninfo: str, *, create: bool = False) -> dict[str, str]:
         "STORE": display_name(conninfo),
         "POSTGRES_CONNINFO": conninfo,
         "CREATE_TABLE": "y" if create else "n",
-        "IS_SNAPSHOTTING_ENABLED": "y",
-        "AGGREGATE_CACHE_MAXSIZE": "1000",
-        "AGGREGATE_CACHE_FASTFORWARD": "n",
-        "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
+        **SETTINGS,
     }
 
 

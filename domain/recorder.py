@@ -26,6 +26,14 @@ FORMAT = 1
 EVENTS, SNAPSHOTS, COMMAND_IDS, STORE_FORMAT = "stored_events", "stored_snapshots", "command_ids", "store_format"
 """The tables."""
 
+SETTINGS = {
+    "IS_SNAPSHOTTING_ENABLED": "y",
+    "AGGREGATE_CACHE_MAXSIZE": "1000",
+    "AGGREGATE_CACHE_FASTFORWARD": "n",
+    "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
+}
+"""The library's settings that every store has: a cache, brought up to date by the application itself, and snapshots."""
+
 RECONNECT_SECONDS = 10
 """For how long a server that went away is asked again."""
 

@@ -23,7 +23,7 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-from domain.recorder import COMMAND_IDS, ID_TABLES, SNAPSHOTS, MatchRecorder
+from domain.recorder import COMMAND_IDS, ID_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
 from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, read_only_connection
 
 MEMORY = ":memory:"
@@ -40,10 +40,7 @@ def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) 
         "SQLITE_LOCK_TIMEOUT": str(LOCK_SECONDS),
         "SQLITE_READ_ONLY": "y" if read_only else "n",
         "CREATE_TABLE": "y" if create and not read_only else "n",
-        "IS_SNAPSHOTTING_ENABLED": "y",
-        "AGGREGATE_CACHE_MAXSIZE": "1000",
-        "AGGREGATE_CACHE_FASTFORWARD": "n",
-        "DEEPCOPY_FROM_AGGREGATE_CACHE": "n",
+        **SETTINGS,
     }
 
 
