@@ -227,14 +227,15 @@ class Matches(Application[str]):
                     return match
                 self._forget(name)
         except AggregateNotFoundError:
-            raise self._not_found(name) from None
+            raise self.not_found(name) from None
         except CorruptRecordError:
             self._forget(name)  # folded half way
             raise
         message = f"the newest rows of {quoted(name)} change as they are read"
         raise CorruptRecordError(message)
 
-    def _not_found(self, name: str) -> MatchNotFoundError:
+    def not_found(self, name: str) -> MatchNotFoundError:
+        """The error that there is no match of this name in this store."""
         return MatchNotFoundError(f"there is no match {quoted(name)} in {self.env['STORE']}")
 
     def _forget(self, name: str) -> None:
@@ -272,8 +273,8 @@ class Matches(Application[str]):
         events = cast("Iterator[AnyEvent]", self.events.get(match, gt=state.events))
         return replay(takewhile(lambda event: event.entry <= at, events), state)
 
-    def entries(self, match: str) -> Iterator[Entry]:
-        """The entries of a match, in order, read as they are asked for.
+    def entries(self, match: str, after: int = 0) -> Iterator[Entry]:
+        """The entries of a match, in order, read as they are asked for; those behind event number `after`.
 
         Raises:
             MatchNotFoundError: there is no such match.
@@ -281,11 +282,8 @@ class Matches(Application[str]):
 
         """
         if not self.has(match):
-            raise self._not_found(match)
-        return self._entries(match)
-
-    def _entries(self, match: str, after_version: int = 0) -> Iterator[Entry]:
-        return self._codec.entries(chain.from_iterable(self.recorder.select_rows(match, after_version)), after_version)
+            raise self.not_found(match)
+        return self._codec.entries(chain.from_iterable(self.recorder.select_rows(match, after)), after)
 
     # ------------------------------------------------------------ what the library builds for us
 

@@ -44,6 +44,30 @@ class _FirstRow(Struct, frozen=True, gc=False):
     head: msgspec.Raw = field(name="@entry")
 
 
+class Seal(Struct, frozen=True, gc=False):
+    """What identifies a recorded entry, the SHA-256 of its line, and the `meta.at` of its command, if it has one."""
+
+    line_hash: str
+    at: str | None
+
+
+class _At(Struct, frozen=True, gc=False):
+    at: str | None = None
+
+
+class _SealedCommand(Struct, frozen=True, gc=False):
+    meta: _At | None = None
+
+
+class _SealedHead(Struct, frozen=True, gc=False):
+    command: _SealedCommand
+    line_sha256: str
+
+
+class _SealedRow(Struct, frozen=True, gc=False):
+    head: _SealedHead = field(name="@entry")
+
+
 HEAD = b'{"@entry":'
 """How the state of an entry's first row begins."""
 
@@ -53,6 +77,7 @@ _UNREADABLE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionE
 """What comes of bytes that nobody wrote: SQL can store text for bytes, and anything else."""
 
 _raw_head = msgspec.json.Decoder(_FirstRow).decode
+_sealed_head = msgspec.json.Decoder(_SealedRow).decode
 
 
 class Codec:
@@ -144,6 +169,20 @@ class Codec:
         except _UNREADABLE as error:
             message = f"the command of the entry that begins with event {version} cannot be read: {error}"
             raise CorruptRecordError(message) from error
+
+    def seal(self, first_row: bytes) -> Seal:
+        """The seal of the entry with this first row.
+
+        Raises:
+            CorruptRecordError: the row cannot be read.
+
+        """
+        try:
+            head = _sealed_head(first_row).head
+        except _UNREADABLE as error:
+            message = f"the head of an entry cannot be read: {error}"
+            raise CorruptRecordError(message) from error
+        return Seal(head.line_sha256, head.command.meta.at if head.command.meta else None)
 
     def state_hash(self, first_row: bytes) -> str | None:
         """The state hash that the first row of an entry holds; null if it cannot be read."""

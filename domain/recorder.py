@@ -161,6 +161,23 @@ class MatchRecorder(ApplicationRecorder):
             yield rows
             match, version = rows[-1][:2]
 
+    def select_log(self, start: int, limit: int) -> list[tuple[int, str, int, str, bytes]]:
+        """Rows of the log from position `start` on, in the order of commits: position, match, version, topic, state.
+
+        An entry's rows follow each other.
+        """
+        rows: list[Any] = self.query(
+            f"SELECT {self.POSITION}, originator_id, originator_version, topic, state FROM {EVENTS} "  # noqa: S608
+            f"WHERE {self.POSITION}>=? ORDER BY {self.POSITION} LIMIT ?",
+            (start, limit),
+        )
+        return rows
+
+    def rows_up_to(self, position: int) -> int:
+        """How many rows the log has up to a position. This reads them all."""
+        found = self.query(f"SELECT count(*) FROM {EVENTS} WHERE {self.POSITION}<=?", (position,))  # noqa: S608
+        return int(found[0][0])
+
     def first_row_of_entry_at(self, match: str, version: int) -> bytes | None:
         """The state of the first row of the entry whose last one has this version; null if it is not there."""
         found = self.query(

@@ -1,0 +1,316 @@
+"""The follower: reads the log of a store in batches of whole entries, and writes what each read model makes of them.
+
+A batch's rows and the position behind it are written in one transaction, so each entry is taken in exactly once. The
+log is read from the first row of the last entry known, whose hash tells whether it is still the log that was followed.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from eventsourcing.persistence import InterfaceError, OperationalError
+from msgspec import Struct
+
+from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
+from domain.codec import HEAD, Codec, CorruptRecordError
+from domain.recorder import PAUSE, RECONNECT_SECONDS, log
+from domain.rules import State
+from projections.models import MODELS
+from projections.read_model import Changes, LoggedEntry, ReadModel, Taker
+from projections.views import OvertakenError, Progress, RebuildNeededError, Views
+
+BATCH = 2_000
+"""Rows of the log taken in at a time, unless one entry has more."""
+
+KNOWN = 1_000
+"""Matches whose states are kept at hand between batches."""
+
+POLL = 0.1
+"""Seconds between two looks at the end of the log."""
+
+PATIENCE = 60
+"""Seconds for which another follower may stand still before a question is given up."""
+
+LogRow = tuple[int, str, int, str, bytes]
+"""Position, match, version, topic, state."""
+
+Advance = Callable[[int], object]
+"""Told how many more rows of the log were taken in."""
+
+
+class ProjectionError(Exception):
+    """An event cannot be taken in; the views stand before its entry, and nothing is skipped."""
+
+
+class _Followed(NamedTuple):
+    number: int
+    state: State
+
+
+class Status(Struct, frozen=True):
+    """How the views stand: how many rows of the log they have taken in, of how many matches, and how many they lack.
+
+    `followed`: a process holds the lease. `events_per_second` is how fast it takes rows in now, 0 when there are none.
+    """
+
+    views: str
+    position: int
+    matches: int
+    events: int
+    lag: int
+    followed: bool
+    events_per_second: int
+
+
+class Follower:
+    """Keeps the views of a store up to date. One thread at a time.
+
+    `models` are those of the views, `matches` (which it needs itself) among them.
+    """
+
+    def __init__(self, matches: Matches, views: Views, models: Iterable[ReadModel] = MODELS) -> None:
+        self._matches = matches
+        self._log = matches.recorder
+        self._views = views
+        self._taker = Taker(models)
+        self._codec = Codec()
+        self._progress: Progress | None = None
+        self._followed: dict[str, _Followed] = {}
+
+    def up_to_date(self, advance: Advance = lambda _: None) -> None:
+        """See that the views tell all that is in the log at this moment, by whoever follows it.
+
+        Raises:
+            RebuildNeededError: they tell of another log.
+            ProjectionError: an event cannot be taken in.
+            TimeoutError: another process follows, but has stood still.
+
+        """
+        end = self._end()
+        progress, moved = self._views.progress(), time.monotonic()
+        while progress.position < end:
+            with self._views.lease() as held:
+                if held:
+                    self._forget()
+                    self._catch_up(end, advance)
+            if not held:
+                if time.monotonic() > moved + PATIENCE:
+                    message = f"another process follows the log, but has stood still for {PATIENCE} seconds"
+                    raise TimeoutError(message)
+                time.sleep(POLL / 10)
+            before, progress = progress, self._views.progress()
+            if progress != before:
+                moved = time.monotonic()
+        self._new_rows(progress, 1)
+
+    def follow(self) -> Iterator[int]:
+        """Follow the log for ever: how many rows were taken in by each look at it.
+
+        It waits while another process follows, and goes on when the database was away.
+
+        Raises:
+            RebuildNeededError, ProjectionError: as `up_to_date`.
+
+        """
+        while True:
+            try:
+                with self._views.lease() as held:
+                    self._forget()
+                    while held:
+                        taken = self._step()
+                        yield taken
+                        if not taken:
+                            time.sleep(POLL)
+            except OvertakenError:
+                log.info("another process has followed meanwhile")
+            except (OperationalError, InterfaceError) as error:
+                log.warning("the database cannot be followed; trying again", extra={"reason": str(error)})
+            yield 0
+            time.sleep(POLL)
+
+    def rebuild(self, advance: Advance = lambda _: None) -> int:
+        """Make the views anew, from the whole log as it is now; how many rows that were.
+
+        Raises:
+            TimeoutError: another process follows, and does not stop.
+            ProjectionError: an event cannot be taken in.
+
+        """
+        last = time.monotonic() + RECONNECT_SECONDS
+        while True:
+            with self._views.lease() as held:
+                if held:
+                    self._views.clear()
+                    self._forget()
+                    return self._catch_up(self._end(), advance)
+            if time.monotonic() > last:
+                message = "another process follows the log; end it first"
+                raise TimeoutError(message)
+            time.sleep(PAUSE)
+
+    def status(self) -> Status:
+        """How the views stand. This counts all rows of the log.
+
+        Raises:
+            RebuildNeededError: they tell of another log.
+
+        """
+        self.see_all_counted()
+        before = self._views.progress()
+        with self._views.lease() as held:
+            followed = not held
+        end = self._end()
+        lag = self._log.rows_up_to(end) - before.events
+        seconds = 0.5
+        if followed and lag:
+            time.sleep(seconds)
+        after = self._views.progress()
+        speed = int((after.events - before.events) / seconds)
+        return Status(self._views.name, before.position, before.matches, before.events, lag, followed, speed)
+
+    def see_all_counted(self) -> None:
+        """See that the log has as many rows as the views have taken in; this counts them.
+
+        Raises:
+            RebuildNeededError: it has not.
+
+        """
+        progress = self._views.progress()
+        rows = self._log.rows_up_to(progress.position)
+        if rows != progress.events:
+            raise RebuildNeededError(
+                f"the views were made of {progress.events:,} events, of which the store has {rows:,}"
+            )
+        self._new_rows(progress, 1)
+
+    def see_match(self, match: str) -> None:
+        """See that the views tell of the match that is in the store under this name.
+
+        Raises:
+            MatchNotFoundError: there is none.
+            RebuildNeededError: it is another one.
+
+        """
+        found = self._views.query("SELECT events, line_hash FROM matches WHERE match=?", (match,))
+        if not found and not self._matches.has(match):
+            raise self._matches.not_found(match)
+        row = self._log.first_row_of_entry_at(match, found[0][0]) if found else None
+        if row is None or self._codec.seal(row).line_hash != found[0][1]:
+            raise RebuildNeededError(f"the views tell of another match {match} than the store")
+
+    # ------------------------------------------------------------ a batch
+
+    def _end(self) -> int:
+        return self._log.max_notification_id() or 0
+
+    def _forget(self) -> None:
+        self._progress = None
+        self._followed.clear()
+
+    def _catch_up(self, end: int, advance: Advance) -> int:
+        rows = 0
+        while True:
+            taken = self._step()
+            rows += taken
+            advance(taken)
+            if not taken or (self._progress and self._progress.position >= end):
+                return rows
+
+    def _step(self) -> int:
+        """Take in a batch; how many rows that were."""
+        try:
+            before = self._progress or self._views.progress()
+            entries = self._new_entries(before)
+            if not entries:
+                self._progress = before
+                return 0
+            changes, progress = Changes(), before
+            for rows in entries:
+                progress = self._take(changes, rows, progress)
+            self._views.write(changes, before, progress)
+        except BaseException:
+            self._forget()  # what is known may be ahead of what was written
+            raise
+        self._progress = progress
+        for match in list(self._followed)[: max(0, len(self._followed) - KNOWN)]:
+            del self._followed[match]
+        return progress.events - before.events
+
+    def _new_entries(self, progress: Progress) -> list[list[LogRow]]:
+        """The rows of the next entries, each whole."""
+        limit = BATCH
+        while True:
+            rows, more = self._new_rows(progress, limit)
+            heads = [place for place, row in enumerate(rows) if row[4].startswith(HEAD)]
+            if rows and heads[:1] != [0]:
+                position, match, version, *_ = rows[0]
+                message = (
+                    f"event {version} of {match}, in row {position}, belongs to no entry: its first row is missing"
+                )
+                raise ProjectionError(message)
+            if more:  # the last entry may go on
+                heads = heads or [0]
+            else:
+                heads.append(len(rows))
+            if len(heads) > 1 or not more:
+                return [rows[start:end] for start, end in pairwise(heads)]
+            limit *= 2
+
+    def _new_rows(self, progress: Progress, limit: int) -> tuple[list[LogRow], bool]:
+        """Rows behind a position, and whether there may be more.
+
+        Raises:
+            RebuildNeededError: what is at the position is not what was taken in.
+
+        """
+        rows = self._log.select_log(progress.entry_position, limit)
+        more = len(rows) == limit
+        if progress.events:
+            known = rows[0] if rows else None
+            if (
+                known is None
+                or known[0] != progress.entry_position
+                or not known[4].startswith(HEAD)
+                or self._codec.seal(known[4]).line_hash != progress.line_hash
+            ):
+                raise RebuildNeededError("the log was cut or replaced since the views were made")
+            rows = [row for row in rows if row[0] > progress.position]
+        return rows, more
+
+    def _take(self, changes: Changes, rows: list[LogRow], before: Progress) -> Progress:
+        """Take in an entry; how far the views tell with it."""
+        position, match, version, _, first = rows[0]
+        followed = self._followed.pop(match, None) or self._load(match, before.matches + 1)
+        number, state = followed
+        if version <= state.events:
+            raise RebuildNeededError(f"the match {match} has begun anew in the log")
+        try:
+            events = self._codec.events([row[2:] for row in rows], state.events)
+            seal = self._codec.seal(first)
+        except CorruptRecordError as error:
+            message = f"event {version} of {match}, in row {position} of the log, cannot be taken in: {error}"
+            raise ProjectionError(message) from error
+        try:
+            self._taker.take(changes, LoggedEntry(match, number, tuple(events), seal.line_hash, seal.at), state)
+        except Exception as error:
+            message = (
+                f"event {state.events + 1} of {match}, of row {position} of the log, cannot be taken in: {error!r}"
+            )
+            raise ProjectionError(message) from error
+        self._followed[match] = followed
+        return Progress(rows[-1][0], position, seal.line_hash, before.events + len(rows), max(before.matches, number))
+
+    def _load(self, match: str, next_number: int) -> _Followed:
+        """The match as the views know it, or a new one."""
+        found = self._views.query("SELECT number, entries, events FROM matches WHERE match=?", (match,))
+        if not found:
+            return _Followed(next_number, State())
+        number, entries, events = found[0]
+        try:
+            state = self._matches.state(match, entries)
+        except (MatchNotFoundError, EntryNotFoundError):
+            state = State()
+        if state.events != events:
+            raise RebuildNeededError(f"the match {match} is not as it was when the views were made")
+        return _Followed(number, state)

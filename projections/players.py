@@ -1,0 +1,118 @@
+"""Players across matches: how they fare, what Souls they collect and spend, how they burn."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from domain.rules import State
+from domain.rules.events import CostPaid, MatchStarted, RiftOpened, SoulburnTaken, SoulCollected
+from projections.read_model import Changes, LoggedEntry, ReadModel
+from projections.tables import Table
+from projections.views import Views
+
+_COUNTED = (
+    "collected",
+    "spent",
+    "burned_overpay",
+    "burned_fizzle",
+    "burned_rift",
+    "rifts_1",
+    "rifts_2",
+    "rifts_3",
+)
+
+TALLIES = Table(
+    "tallies",
+    {"match": "text", "player": "text", **dict.fromkeys(_COUNTED, "bigint")},
+    key=2,
+    means="amounts",
+    indexes=(("player",),),
+)
+"""What each player did in each match."""
+
+
+class PlayerRow(Struct, frozen=True):
+    """A player's matches, of which so many were won and drawn (those that have ended), and what was done in all of them.
+
+    `collected` are the Souls of creatures that the player controlled when they were destroyed (C-1), `spent` the Souls
+    consumed (P-4), `burned_…` the life that Soulburn took by source (B-2, B-3, B-4), `rifts_…` the Rifts opened, by
+    rank.
+    """
+
+    player: str
+    matches: int
+    won: int
+    drawn: int
+    running: int
+    collected: int
+    spent: int
+    burned_overpay: int
+    burned_fizzle: int
+    burned_rift: int
+    rifts_1: int
+    rifts_2: int
+    rifts_3: int
+
+    @property
+    def lost(self) -> int:
+        """The matches that somebody else won."""
+        return self.matches - self.won - self.drawn - self.running
+
+    @property
+    def damage_per_match(self) -> float:
+        """The life that Soulburn took, a match."""
+        return (self.burned_overpay + self.burned_fizzle + self.burned_rift) / self.matches
+
+
+def players(views: Views, player: str | None = None) -> Iterator[PlayerRow]:
+    """All players of a store by name, or one of them, if there is one of that name."""
+    where, asked = ("WHERE t.player=? ", (player,)) if player is not None else ("", ())
+    sums = ", ".join(f"CAST(sum(t.{column}) AS bigint)" for column in _COUNTED)
+    for row in views.query(
+        "SELECT t.player, count(*), "  # noqa: S608 - names of ours
+        "count(CASE WHEN m.winner=t.player AND m.status='ended' THEN 1 END), "
+        "count(CASE WHEN m.winner IS NULL AND m.status='ended' THEN 1 END), "
+        f"count(CASE WHEN m.status='running' THEN 1 END), {sums} "
+        f"FROM tallies t JOIN matches m ON m.match=t.match {where}GROUP BY t.player ORDER BY t.player",
+        asked,
+    ):
+        yield PlayerRow(*row)
+
+
+def _count(changes: Changes, entry: LoggedEntry, player: str, **amounts: int) -> None:
+    changes[TALLIES].append((entry.match, player, *(amounts.get(column, 0) for column in _COUNTED)))
+
+
+def _match_started(changes: Changes, entry: LoggedEntry, _: State, event: MatchStarted) -> None:
+    for seat in event.players:
+        _count(changes, entry, seat.player)
+
+
+def _soul_collected(changes: Changes, entry: LoggedEntry, _: State, event: SoulCollected) -> None:
+    _count(changes, entry, entry.destroyed[event.creature].controller, collected=1)
+
+
+def _cost_paid(changes: Changes, entry: LoggedEntry, _: State, event: CostPaid) -> None:
+    _count(changes, entry, event.player, spent=len(event.souls))
+
+
+def _soulburn_taken(changes: Changes, entry: LoggedEntry, _: State, event: SoulburnTaken) -> None:
+    _count(changes, entry, event.player, **{f"burned_{event.source}": event.damage})
+
+
+def _rift_opened(changes: Changes, entry: LoggedEntry, _: State, event: RiftOpened) -> None:
+    _count(changes, entry, event.player, **{f"rifts_{event.rank}": 1})
+
+
+MODEL = ReadModel(
+    "players",
+    1,
+    (TALLIES,),
+    {
+        MatchStarted: _match_started,
+        SoulCollected: _soul_collected,
+        CostPaid: _cost_paid,
+        SoulburnTaken: _soulburn_taken,
+        RiftOpened: _rift_opened,
+    },
+)
