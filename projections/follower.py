@@ -6,6 +6,7 @@ log is read from the first row of the last entry known, whose hash tells whether
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from domain.recorder import PAUSE, RECONNECT_SECONDS, log
 from domain.rules import State
 from projections.models import MODELS
 from projections.read_model import Changes, LoggedEntry, ReadModel, Taker
-from projections.views import OvertakenError, Progress, RebuildNeededError, Views
+from projections.views import OvertakenError, Progress, RebuildNeededError, Views, ViewsError
 
 BATCH = 2_000
 """Rows of the log taken in at a time, unless one entry has more."""
@@ -31,6 +32,9 @@ POLL = 0.1
 
 PATIENCE = 60
 """Seconds for which another follower may stand still before a question is given up."""
+
+PATIENCE_TO_READ = 1
+"""The same for views that this process may only read: there may be no other follower."""
 
 LogRow = tuple[int, str, int, str, bytes]
 """Position, match, version, topic, state."""
@@ -78,31 +82,64 @@ class Follower:
         self._progress: Progress | None = None
         self._followed: dict[str, _Followed] = {}
 
+    @contextmanager
+    def answering(self, match: str | None = None, advance: Advance = lambda _: None) -> Iterator[Views]:
+        """The views as of one moment, with all that was in the log when this began; those of a match, if one is named.
+
+        Raises:
+            MatchNotFoundError: there is no such match.
+            ViewsError, RebuildNeededError, ProjectionError, TimeoutError: as `up_to_date`.
+
+        """
+        self.up_to_date(advance)
+        with self._views.reading():
+            if match is not None:
+                self._see_match(match)
+            yield self._views
+
     def up_to_date(self, advance: Advance = lambda _: None) -> None:
         """See that the views tell all that is in the log at this moment, by whoever follows it.
 
         Raises:
             RebuildNeededError: they tell of another log.
             ProjectionError: an event cannot be taken in.
-            TimeoutError: another process follows, but has stood still.
+            ViewsError: they are behind, nobody follows, and this process may not write.
+            TimeoutError: another process follows, but stands still.
 
         """
         end = self._end()
-        progress, moved = self._views.progress(), time.monotonic()
-        while progress.position < end:
-            with self._views.lease() as held:
-                if held:
-                    self._forget()
-                    self._catch_up(end, advance)
-            if not held:
-                if time.monotonic() > moved + PATIENCE:
-                    message = f"another process follows the log, but has stood still for {PATIENCE} seconds"
-                    raise TimeoutError(message)
-                time.sleep(POLL / 10)
-            before, progress = progress, self._views.progress()
-            if progress != before:
-                moved = time.monotonic()
+        last, moved = None, 0.0
+        while (progress := self._views.progress()).position < end:
+            if progress != last:
+                last, moved = progress, time.monotonic()
+            try:
+                if not self._go_on(end, advance, time.monotonic() - moved):
+                    break
+            except (OperationalError, InterfaceError):
+                if time.monotonic() > moved + RECONNECT_SECONDS:
+                    raise
+                time.sleep(PAUSE)
         self._new_rows(progress, 1)
+
+    def _go_on(self, end: int, advance: Advance, waited: float) -> bool:
+        """Catch up, or let somebody else do so; whether it is worth another look."""
+        if not self._views.writable:
+            if waited > PATIENCE_TO_READ:
+                message = f"the views in {self._views.name} are behind the log, and may not be written"
+                raise ViewsError(message)
+            time.sleep(POLL)
+            return True
+        with self._views.lease() as held:
+            if held:
+                self._forget()
+                with suppress(OvertakenError):
+                    return self._catch_up(end, advance) > 0
+                return True
+        if waited > PATIENCE:
+            message = f"another process follows the log, but has stood still for {PATIENCE} seconds"
+            raise TimeoutError(message)
+        time.sleep(POLL / 10)
+        return True
 
     def follow(self) -> Iterator[int]:
         """Follow the log for ever: how many rows were taken in by each look at it.
@@ -184,7 +221,7 @@ class Follower:
             )
         self._new_rows(progress, 1)
 
-    def see_match(self, match: str) -> None:
+    def _see_match(self, match: str) -> None:
         """See that the views tell of the match that is in the store under this name.
 
         Raises:

@@ -34,8 +34,8 @@ LIFE = Table(
 class LifeChange(Struct, frozen=True):
     """A change of a player's life by `delta`, to `life`, in an entry.
 
-    `cause`: "start" (L-1), "overpay", "fizzle" or "rift" (Soulburn, by `rule`, for that payment or Rift), "change" (what
-    the game reports, for its `reason`, L-2), or "ruling" (for the judge's reason, J-1).
+    `cause`: "start" (L-1), "overpay", "fizzle" or "rift" (Soulburn, by `rule`, for that payment or Rift), "change"
+    (what the game reports, for its `reason`, L-2), or "ruling" (for the judge's reason, J-1).
     """
 
     entry: int

@@ -46,9 +46,9 @@ class PaymentMade(Struct, frozen=True):
     """Soulrift `amount`, paid in `entry` with `power`; both `effect` and `cost` are null for a Rift.
 
     `outcome`: the effect is "open" (E-1), "resolved" or "fizzled", or a ruling "closed" it, in entry `ended` and for
-    this `reason`; what is not paid for an effect is "settled" at once (E-2). `burned` is the damage of its overpay (B-2)
-    and its fizzling (B-3) together, `least_burn` what the cheapest payment that was legal at that moment would have
-    burned as overpay.
+    this `reason`; what is not paid for an effect is "settled" at once (E-2). `burned` is the damage of its overpay
+    (B-2) and its fizzling (B-3) together, `least_burn` what the cheapest payment that was legal at that moment would
+    have burned as overpay.
     """
 
     payment: int

@@ -32,7 +32,7 @@ TALLIES = Table(
 
 
 class PlayerRow(Struct, frozen=True):
-    """A player's matches, of which so many were won and drawn (those that have ended), and what was done in all of them.
+    """A player's matches, of which so many were won and drawn or are running, and what the player did in all of them.
 
     `collected` are the Souls of creatures that the player controlled when they were destroyed (C-1), `spent` the Souls
     consumed (P-4), `burned_…` the life that Soulburn took by source (B-2, B-3, B-4), `rifts_…` the Rifts opened, by
