@@ -9,16 +9,16 @@ from statistics import median
 
 import msgspec
 import rlcard
-from eventsourcing.persistence import StoredEvent
 from rlcard.agents import RandomAgent
 
+from benchmarks.filling import one_match
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
 from benchmarks.stores import stores
+from benchmarks.views import views
 from domain.application import SNAPSHOT_INTERVAL, Matches
 from domain.codec import Codec
 from domain.entry import play
-from domain.match import Match
 from domain.rules import AnyCommand, AnyEvent, State, canonical_form, decide, fold, state_hash
 from domain.sqlite import sqlite_settings
 
@@ -142,20 +142,6 @@ def hashes() -> list[Row]:
     ]
 
 
-def _fill(matches: Matches, name: str, commands: list[AnyCommand]) -> None:
-    """Append commands to a new match without waiting for the disk at each."""
-    match = Match(name, State(), Codec())
-    commands = [msgspec.structs.replace(commands[0], match=name), *commands[1:]]
-    for command in commands:
-        before = match.version
-        match.give(command)
-        if match.version // SNAPSHOT_INTERVAL > before // SNAPSHOT_INTERVAL and matches.snapshots:
-            matches.snapshots.put([match.snapshot()])
-    matches.recorder.insert_events(
-        [StoredEvent(e.originator_id, e.originator_version, e.topic, e.state) for e in match.collect_events()]
-    )
-
-
 def lengths() -> list[Row]:
     """Costs at 100 to 100,000 entries in one match: to be flat."""
     commands = recorded(SIZES[-1] + 2 * GIVEN)
@@ -163,7 +149,7 @@ def lengths() -> list[Row]:
         path = str(Path(folder) / "lengths.db")
         with Matches(sqlite_settings(path)) as matches:
             for size in SIZES:
-                _fill(matches, f"m{size}", _cut(commands, size))
+                one_match(matches, f"m{size}", _cut(commands, size))
         rebuilt = _rebuild_costs(path)
         opened = _opening_costs(path)
         given = _give_costs(path, commands)
@@ -228,5 +214,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    met = report([commands_in_memory, folds, hashes, stores, lengths], Path("build/bench.json"))
+    met = report([commands_in_memory, folds, hashes, stores, lengths, views], Path("build/bench.json"))
     sys.exit(0 if met else 1)

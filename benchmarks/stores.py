@@ -7,14 +7,13 @@ from itertools import count
 from pathlib import Path
 
 import msgspec
-from eventsourcing.persistence import StoredEvent
 from psycopg.conninfo import conninfo_to_dict
 
+from benchmarks.filling import many_matches
 from benchmarks.harness import Row, Timed, micro, paired, rate
 from benchmarks.mix import recorded
 from benchmarks.stock import StockMatch, StockMatches
 from domain.application import Matches
-from domain.codec import Codec
 from domain.entry import play
 from domain.postgres import postgres_settings
 from domain.rules import AnyCommand, AnyEvent, State
@@ -130,28 +129,11 @@ def _rebuild(database: str, settings: Settings, stock_settings: Settings, bar: f
 def _one_among_many(database: str, settings: Callable[[str], Settings]) -> Row:
     for name, matches_in_all in (("many", MANY), ("few", FEW)):
         with Matches(settings(name)) as matches:
-            _fill(matches, matches_in_all)
+            many_matches(matches, matches_in_all)
     with _shows(settings("many"), MANY) as among_many, _shows(settings("few"), FEW) as among_few:
         ours, peer, ratio = paired(among_many, among_few, rounds=11)
     what = f"show of a match among {MANY:,} : among {FEW}, {database}"
     return Row(what, micro(ours), micro(peer), 1 / ratio, "<=", 1.5)
-
-
-def _fill(matches: Matches, matches_in_all: int) -> None:
-    """As many short matches, thousands of them in one transaction."""
-    codec, commands = Codec(), recorded(8)
-    template = []
-    state = State()
-    for command in commands:
-        template += codec.rows(play(state, command))
-    for first in range(0, matches_in_all, 2_000):
-        matches.recorder.insert_events(
-            [
-                StoredEvent(f"m{number}", version, topic, stored)
-                for number in range(first, min(first + 2_000, matches_in_all))
-                for version, topic, stored in template
-            ]
-        )
 
 
 @contextmanager

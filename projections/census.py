@@ -82,8 +82,6 @@ def _until(known: Census, entry: int) -> Iterator[Census]:
 
 
 def _after_entry(rows: Changes, entry: LoggedEntry, state: State) -> None:
-    if _MOVES.isdisjoint(map(type, entry.events)):
-        return
     aether, cards = [0, 0, 0, 0], [0, 0, 0, 0]
     for soul in state.aether.values():
         aether[soul.rank] += 1
@@ -94,4 +92,4 @@ def _after_entry(rows: Changes, entry: LoggedEntry, state: State) -> None:
     rows[CENSUS].append((entry.match, entry.number, *aether, *cards, state.gone))
 
 
-MODEL = ReadModel("census", 1, (CENSUS,), {}, _after_entry)
+MODEL = ReadModel("census", 1, (CENSUS,), {}, _after_entry, after_events=_MOVES)

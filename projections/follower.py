@@ -5,8 +5,9 @@ log is read from the first row of the last entry known, whose hash tells whether
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,12 +15,11 @@ from eventsourcing.persistence import InterfaceError, OperationalError
 from msgspec import Struct
 
 from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
-from domain.codec import HEAD, Codec, CorruptRecordError
+from domain.codec import HEAD, Codec, CorruptRecordError, Seal
 from domain.recorder import PAUSE, RECONNECT_SECONDS, log
 from domain.rules import State
-from projections.models import MODELS
-from projections.read_model import Changes, LoggedEntry, ReadModel, Taker
-from projections.views import OvertakenError, Progress, RebuildNeededError, Views, ViewsError
+from projections.read_model import Changes, LoggedEntry, Taker
+from projections.views import OvertakenError, Progress, ProjectionError, RebuildNeededError, Views, ViewsError
 
 BATCH = 2_000
 """Rows of the log taken in at a time, unless one entry has more."""
@@ -43,10 +43,6 @@ Advance = Callable[[int], object]
 """Told how many more rows of the log were taken in."""
 
 
-class ProjectionError(Exception):
-    """An event cannot be taken in; the views stand before its entry, and nothing is skipped."""
-
-
 class _Followed(NamedTuple):
     number: int
     state: State
@@ -68,16 +64,13 @@ class Status(Struct, frozen=True):
 
 
 class Follower:
-    """Keeps the views of a store up to date. One thread at a time.
+    """Keeps the views of a store up to date, which have the read model `matches` among them. One thread at a time."""
 
-    `models` are those of the views, `matches` (which it needs itself) among them.
-    """
-
-    def __init__(self, matches: Matches, views: Views, models: Iterable[ReadModel] = MODELS) -> None:
+    def __init__(self, matches: Matches, views: Views) -> None:
         self._matches = matches
         self._log = matches.recorder
         self._views = views
-        self._taker = Taker(models)
+        self._taker = Taker(views.models)
         self._codec = Codec()
         self._progress: Progress | None = None
         self._followed: dict[str, _Followed] = {}
@@ -141,10 +134,10 @@ class Follower:
         time.sleep(POLL / 10)
         return True
 
-    def follow(self) -> Iterator[int]:
-        """Follow the log for ever: how many rows were taken in by each look at it.
+    def follow(self) -> Iterator[int | None]:
+        """Follow the log for ever: how many rows each look at it took in; null while another process follows.
 
-        It waits while another process follows, and goes on when the database was away.
+        It goes on when the database was away.
 
         Raises:
             RebuildNeededError, ProjectionError: as `up_to_date`.
@@ -163,7 +156,7 @@ class Follower:
                 log.info("another process has followed meanwhile")
             except (OperationalError, InterfaceError) as error:
                 log.warning("the database cannot be followed; trying again", extra={"reason": str(error)})
-            yield 0
+            yield None
             time.sleep(POLL)
 
     def rebuild(self, advance: Advance = lambda _: None) -> int:
@@ -262,9 +255,13 @@ class Follower:
             if not entries:
                 self._progress = before
                 return 0
-            changes, progress = Changes(), before
+            changes, matches = Changes(), before.matches
             for rows in entries:
-                progress = self._take(changes, rows, progress)
+                matches = max(matches, self._take(changes, rows, matches + 1))
+            self._taker.finish(changes)
+            first, last = entries[-1][0], entries[-1][-1]
+            events = before.events + sum(map(len, entries))
+            progress = Progress(last[0], first[0], self._seal(first).line_hash, events, matches)
             self._views.write(changes, before, progress)
         except BaseException:
             self._forget()  # what is known may be ahead of what was written
@@ -315,28 +312,36 @@ class Follower:
             rows = [row for row in rows if row[0] > progress.position]
         return rows, more
 
-    def _take(self, changes: Changes, rows: list[LogRow], before: Progress) -> Progress:
-        """Take in an entry; how far the views tell with it."""
-        position, match, version, _, first = rows[0]
-        followed = self._followed.pop(match, None) or self._load(match, before.matches + 1)
+    def _take(self, changes: Changes, rows: list[LogRow], next_number: int) -> int:
+        """Take in an entry; the number of its match, which is the next one if it is new."""
+        first = rows[0]
+        match = first[1]
+        followed = self._followed.pop(match, None) or self._load(match, next_number)
         number, state = followed
-        if version <= state.events:
+        if first[2] <= state.events:
             raise RebuildNeededError(f"the match {match} has begun anew in the log")
         try:
             events = self._codec.events([row[2:] for row in rows], state.events)
-            seal = self._codec.seal(first)
-        except CorruptRecordError as error:
-            message = f"event {version} of {match}, in row {position} of the log, cannot be taken in: {error}"
-            raise ProjectionError(message) from error
-        try:
-            self._taker.take(changes, LoggedEntry(match, number, tuple(events), seal.line_hash, seal.at), state)
+            self._taker.take(changes, LoggedEntry(match, number, events, partial(self._seal, first)), state)
         except Exception as error:
-            message = (
-                f"event {state.events + 1} of {match}, of row {position} of the log, cannot be taken in: {error!r}"
-            )
-            raise ProjectionError(message) from error
+            raise _stopped(self._culprit(rows, state), error) from error
         self._followed[match] = followed
-        return Progress(rows[-1][0], position, seal.line_hash, before.events + len(rows), max(before.matches, number))
+        return number
+
+    def _culprit(self, rows: list[LogRow], state: State) -> LogRow:
+        """The row of an entry that cannot be taken in by a match in this state."""
+        for row in rows:
+            try:
+                self._codec.event(row[3], row[4])
+            except CorruptRecordError:
+                return row
+        return next((row for row in rows if row[2] > state.events), rows[-1])
+
+    def _seal(self, first_row: LogRow) -> Seal:
+        try:
+            return self._codec.seal(first_row[4])
+        except CorruptRecordError as error:
+            raise _stopped(first_row, error) from error
 
     def _load(self, match: str, next_number: int) -> _Followed:
         """The match as the views know it, or a new one."""
@@ -351,3 +356,9 @@ class Follower:
         if state.events != events:
             raise RebuildNeededError(f"the match {match} is not as it was when the views were made")
         return _Followed(number, state)
+
+
+def _stopped(row: LogRow, error: Exception) -> ProjectionError:
+    position, match, version, *_ = row
+    reason = error if isinstance(error, CorruptRecordError) else repr(error)
+    return ProjectionError(f"event {version} of {match}, in row {position} of the log, cannot be taken in: {reason}")

@@ -95,12 +95,20 @@ def matches(
         yield MatchRow(match, found, _players(players), *rest)
 
 
+def match_row(views: Views, match: str) -> MatchRow:
+    """The row of a match that the views tell of."""
+    ((name, number, players, *rest),) = views.query(
+        "SELECT match, number, players, status, winner, entries, at FROM matches WHERE match=?", (match,)
+    )
+    return MatchRow(name, number, _players(players), *rest)
+
+
 def _match_started(changes: Changes, entry: LoggedEntry, _: State, event: MatchStarted) -> None:
     for place, seat in enumerate(event.players):
         changes[SEATS].append((entry.match, place, seat.player, entry.match_number))
 
 
-def _after_entry(changes: Changes, entry: LoggedEntry, state: State) -> None:
+def _after_last(changes: Changes, entry: LoggedEntry, state: State) -> None:
     changes[MATCHES].append(
         (
             entry.match,
@@ -110,10 +118,10 @@ def _after_entry(changes: Changes, entry: LoggedEntry, state: State) -> None:
             state.winner,
             entry.number,
             state.events,
-            entry.at,
-            entry.line_hash,
+            entry.seal.at,
+            entry.seal.line_hash,
         )
     )
 
 
-MODEL = ReadModel("matches", 1, (MATCHES, SEATS), {MatchStarted: _match_started}, _after_entry)
+MODEL = ReadModel("matches", 1, (MATCHES, SEATS), {MatchStarted: _match_started}, after_last=_after_last)

@@ -79,29 +79,32 @@ def players(views: Views, player: str | None = None) -> Iterator[PlayerRow]:
         yield PlayerRow(*row)
 
 
-def _count(changes: Changes, entry: LoggedEntry, player: str, **amounts: int) -> None:
-    changes[TALLIES].append((entry.match, player, *(amounts.get(column, 0) for column in _COUNTED)))
+_NOTHING = (0,) * len(_COUNTED)
+_BURNED = {"overpay": (1, 0, 0), "fizzle": (0, 1, 0), "rift": (0, 0, 1)}
 
 
 def _match_started(changes: Changes, entry: LoggedEntry, _: State, event: MatchStarted) -> None:
     for seat in event.players:
-        _count(changes, entry, seat.player)
+        changes[TALLIES].append((entry.match, seat.player, *_NOTHING))
 
 
 def _soul_collected(changes: Changes, entry: LoggedEntry, _: State, event: SoulCollected) -> None:
-    _count(changes, entry, entry.destroyed[event.creature].controller, collected=1)
+    player = entry.destroyed[event.creature].controller
+    changes[TALLIES].append((entry.match, player, 1, 0, 0, 0, 0, 0, 0, 0))
 
 
 def _cost_paid(changes: Changes, entry: LoggedEntry, _: State, event: CostPaid) -> None:
-    _count(changes, entry, event.player, spent=len(event.souls))
+    changes[TALLIES].append((entry.match, event.player, 0, len(event.souls), 0, 0, 0, 0, 0, 0))
 
 
 def _soulburn_taken(changes: Changes, entry: LoggedEntry, _: State, event: SoulburnTaken) -> None:
-    _count(changes, entry, event.player, **{f"burned_{event.source}": event.damage})
+    overpay, fizzle, rift = (event.damage * burned for burned in _BURNED[event.source])
+    changes[TALLIES].append((entry.match, event.player, 0, 0, overpay, fizzle, rift, 0, 0, 0))
 
 
 def _rift_opened(changes: Changes, entry: LoggedEntry, _: State, event: RiftOpened) -> None:
-    _count(changes, entry, event.player, **{f"rifts_{event.rank}": 1})
+    ranks = (int(event.rank == rank) for rank in (1, 2, 3))
+    changes[TALLIES].append((entry.match, event.player, 0, 0, 0, 0, 0, *ranks))
 
 
 MODEL = ReadModel(

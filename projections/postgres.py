@@ -57,24 +57,32 @@ class PostgresViews(Views):
             with self._transaction(b"BEGIN READ ONLY"):
                 return self._datastore.query(sql, asked)
 
-        try:
-            return self._datastore.asked_again(ask)
-        except PersistenceError as error:
-            if isinstance(error.__cause__, errors.UndefinedTable | errors.UndefinedColumn | errors.InvalidSchemaName):
-                raise RebuildNeededError(f"{self.name} is not one of views of this version ({error})") from None
-            raise
+        return self._datastore.asked_again(ask)
 
     @contextmanager
     def _transaction(self, begin: bytes = b"BEGIN") -> Iterator[Connection[Any]]:
         """A transaction that finds the tables of the views, and those of the store."""
-        with self._datastore.joined(begin), self._datastore.get_connection() as connection:
+        with (
+            self._telling_of_damage(),
+            self._datastore.joined(begin),
+            self._datastore.get_connection() as connection,
+        ):
             self._datastore.query(_SEARCH, (self._search_path,))
             yield connection
 
     @contextmanager
+    def _telling_of_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except PersistenceError as error:
+            if isinstance(error.__cause__, errors.UndefinedTable | errors.UndefinedColumn | errors.InvalidSchemaName):
+                raise RebuildNeededError(f"{self.name} is not one of views of this version ({error})") from error
+            raise
+
+    @contextmanager
     def reading(self) -> Iterator[None]:
         """One moment of the database."""
-        with self._store.reading():
+        with self._telling_of_damage(), self._store.reading():
             self._datastore.query(_SEARCH, (self._search_path,))
             yield
 

@@ -28,7 +28,7 @@ SOULBURN = Table(
         "rift": "bigint",
     },
     key=2,
-    indexes=(("match", "payment"), ("match", "rift")),
+    indexes=(("match", "payment", "damage"), ("match", "rift", "damage")),
 )
 
 Source = Literal["overpay", "fizzle", "rift"]

@@ -62,6 +62,10 @@ class RebuildNeededError(Exception):
         super().__init__(f"{reason}; `soulrift projections rebuild` makes the views anew")
 
 
+class ProjectionError(Exception):
+    """An event cannot be taken in; the views stand before its entry, and nothing is skipped."""
+
+
 class OvertakenError(Exception):
     """Somebody else has written to the views meanwhile; nothing was written."""
 
@@ -75,9 +79,9 @@ class Views(ABC):
     writable: bool = True
 
     def __init__(self, models: Iterable[ReadModel]) -> None:
-        models = tuple(models)
-        self.tables = tuple(table for model in models for table in model.tables)
-        self.models = " ".join(sorted(f"{model.name}.{model.version}" for model in models))
+        self.models = tuple(models)
+        self.tables = tuple(table for model in self.models for table in model.tables)
+        self._versions = " ".join(sorted(f"{model.name}.{model.version}" for model in self.models))
 
     def progress(self) -> Progress:
         """How far they tell.
@@ -89,8 +93,8 @@ class Views(ABC):
         rows = self.query("SELECT position, entry_position, line_hash, events, matches, models FROM progress")
         if len(rows) != 1:
             raise RebuildNeededError(f"the views in {self.name} do not say how far they tell")
-        *progress, models = rows[0]
-        if models != self.models:
+        *progress, versions = rows[0]
+        if versions != self._versions:
             raise RebuildNeededError(f"the views in {self.name} were made by another version of Soulrift")
         return Progress(*progress)
 
@@ -160,5 +164,5 @@ class Views(ABC):
             progress.line_hash,
             progress.events,
             progress.matches,
-            self.models,
+            self._versions,
         )

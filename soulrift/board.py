@@ -1,6 +1,7 @@
 """A state as players see it on the table, and what became of its Souls."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -11,12 +12,16 @@ from domain.rules import events as e
 from domain.rules.state import Card, State, state_hash
 from soulrift.notation import Names, purpose, soul
 
+MEASURED = 500
+"""So many rows of a table are laid out before the first is written."""
+
 
 def table(rows: Iterable[tuple[str, ...]], head: tuple[str, ...]) -> Iterator[Text]:
-    """Rows under a heading, in columns aligned by display width."""
-    rows = [head, *rows]
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(head))]
-    for index, row in enumerate(rows):
+    """Rows under a heading, in columns aligned by display width; of a long table, by that of its first rows."""
+    rest = iter(rows)
+    first = [head, *islice(rest, MEASURED)]
+    widths = [max(cell_len(row[column]) for row in first) for column in range(len(head))]
+    for index, row in enumerate(chain(first, rest)):
         cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
         yield Text("  " + "   ".join(cells).rstrip(), style="" if index else "dim")
 

@@ -3,13 +3,11 @@
 Exit status: 0 for success, 1 for refusals, unknown matches and failed checks, 2 for usage errors.
 """
 
-import os
 import sqlite3
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from typing import BinaryIO, NoReturn
 
 import click
 from eventsourcing.persistence import PersistenceError
@@ -19,61 +17,14 @@ from domain.codec import CorruptRecordError
 from domain.recorder import StoreError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
-from soulrift import logs, store
+from projections.views import ProjectionError, RebuildNeededError, ViewsError
+from soulrift import arguments, logs, questions, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-class _Utf8(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click only
-    """A name, in UTF-8 whatever the locale makes of arguments."""
-
-    name = "text"
-
-    def convert(self, value: str, *_: object) -> str:
-        return os.fsencode(value).decode("utf-8", "backslashreplace")
-
-
-def _db(command: _Command) -> _Command:
-    return click.option(
-        "--db",
-        metavar="STORE",
-        envvar="SOULRIFT_DB",
-        default=store.DEFAULT,
-        show_default=True,
-        show_envvar=True,
-        help="The store: a file, or a postgresql:// URL.",
-    )(command)
-
-
-def _format(command: _Command) -> _Command:
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="For people, or for programs.",
-    )(command)
-
-
-_EXAMPLE = {
-    command: f"\b\nExample:\n  soulrift {example}"
-    for command, example in {
-        "main": "play examples/long-duel.jsonl",
-        "play": "play examples/long-duel.jsonl --db games.db",
-        "show": "show long-duel --at 40",
-        "events": "events long-duel",
-        "quote": "quote long-duel --player ilse --amount 3",
-        "init": "init --db postgresql://localhost/games",
-        "check": "check --db games.db",
-        "backup": "backup games-monday.db --db games.db",
-    }.items()
-}
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_EXAMPLE["main"]
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=arguments.example("play examples/long-duel.jsonl"),
 )
 @click.version_option(package_name="soulrift")
 @click.option(
@@ -89,10 +40,10 @@ def main(log: str | None) -> None:
         logs.start(log)
 
 
-@main.command(epilog=_EXAMPLE["play"])
+@main.command(epilog=arguments.example("play examples/long-duel.jsonl --db games.db"))
 @click.argument("script", type=click.File("rb"))
-@_db
-@_format
+@arguments.db
+@arguments.form("text", "json")
 @click.option("--keep-going", is_flag=True, help="Report each refusal and go on; the exit status is 1 all the same.")
 @click.option(
     "--batch",
@@ -116,11 +67,11 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int) -> 
         sys.exit(1)
 
 
-@main.command(epilog=_EXAMPLE["show"])
-@click.argument("match", type=_Utf8())
+@main.command(epilog=arguments.example("show long-duel --at 40"))
+@click.argument("match", type=arguments.Name())
 @click.option("--at", type=int, metavar="N", help="After entry N instead of now; 1 is the first.")
-@_db
-@_format
+@arguments.db
+@arguments.form("text", "json")
 def show(match: str, at: int | None, db: str, form: str) -> None:
     """Show the state of a match."""
     from soulrift.board import board
@@ -136,10 +87,10 @@ def show(match: str, at: int | None, db: str, form: str) -> None:
     output.end()
 
 
-@main.command(epilog=_EXAMPLE["events"])
-@click.argument("match", type=_Utf8())
-@_db
-@_format
+@main.command(epilog=arguments.example("events long-duel"))
+@click.argument("match", type=arguments.Name())
+@arguments.db
+@arguments.form("text", "json")
 def events(match: str, db: str, form: str) -> None:
     """List what happened in a match: one line an entry as text, one line an event as JSON."""
     from soulrift.notation import Notation
@@ -155,13 +106,13 @@ def events(match: str, db: str, form: str) -> None:
     output.end()
 
 
-@main.command(epilog=_EXAMPLE["quote"])
-@click.argument("match", type=_Utf8())
-@click.option("--player", type=_Utf8(), required=True, help="Who would pay.")
+@main.command(epilog=arguments.example("quote long-duel --player ilse --amount 3"))
+@click.argument("match", type=arguments.Name())
+@click.option("--player", type=arguments.Name(), required=True, help="Who would pay.")
 @click.option("--amount", required=True, type=int, metavar="N", help="The cost: Soulrift N.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many to list.")
-@_db
-@_format
+@arguments.db
+@arguments.form("text", "json")
 def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) -> None:
     """List what a player may pay a cost with now, best first: least Soulburn, then the fewest reaped Souls."""
     from domain.rules.quotes import quote as quoted
@@ -189,8 +140,8 @@ def quote(match: str, player: str, amount: int, limit: int, db: str, form: str) 
     output.end()
 
 
-@main.command(epilog=_EXAMPLE["init"])
-@_db
+@main.command(epilog=arguments.example("init --db postgresql://localhost/games"))
+@arguments.db
 def init(db: str) -> None:
     """Make a store where there is none, and say which rights it needs. A store that is there stays as it is."""
     from soulrift import upkeep
@@ -198,9 +149,9 @@ def init(db: str) -> None:
     upkeep.init(db)
 
 
-@main.command(epilog=_EXAMPLE["check"])
-@_db
-@_format
+@main.command(epilog=arguments.example("check --db games.db"))
+@arguments.db
+@arguments.form("text", "json")
 def check(db: str, form: str) -> None:
     """Read the whole store, play every command again, and prove that it is sound; it is left as it is.
 
@@ -212,14 +163,18 @@ def check(db: str, form: str) -> None:
     sys.exit(checking.check(db, form))
 
 
-@main.command(epilog=_EXAMPLE["backup"])
+@main.command(epilog=arguments.example("backup games-monday.db --db games.db"))
 @click.argument("dest", type=click.Path(path_type=Path))
-@_db
+@arguments.db
 def backup(dest: Path, db: str) -> None:
     """Copy the store to DEST while others play into it."""
     from soulrift import upkeep
 
     upkeep.back_up(db, dest)
+
+
+for command in questions.COMMANDS:
+    main.add_command(command)
 
 
 def run() -> NoReturn:
@@ -245,6 +200,9 @@ def run() -> NoReturn:
         MatchNotFoundError,
         CorruptRecordError,
         StoreError,
+        ViewsError,
+        RebuildNeededError,
+        ProjectionError,
         PersistenceError,
         sqlite3.Error,
         TimeoutError,

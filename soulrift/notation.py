@@ -39,6 +39,10 @@ _STYLES: dict[type[e.Event], str] = {
 }
 
 
+WHY_BURNED = {"overpay": "overpaid", "fizzle": "fizzled", "rift": "unused ranks"}
+"""What a source of Soulburn is called."""
+
+
 def soul(number: int, rank: int) -> str:
     """A Soul with a star for each rank above 0."""
     return f"Soul {number}{'★' * rank}"
@@ -59,6 +63,13 @@ class Names:
         names._seat(state.names)
         for card, described in state.descriptions.items():
             names._enter(card, described.name)
+        return names
+
+    @classmethod
+    def seated(cls, players: dict[str, str | None]) -> "Names":
+        """The names of players alone, from each to the name for display."""
+        names = cls()
+        names._seat(players)
         return names
 
     def learn(self, entry: Entry) -> None:
@@ -184,7 +195,7 @@ def _cost_paid(names: Names, event: e.CostPaid) -> str:
 
 
 def _soulburn_taken(names: Names, event: e.SoulburnTaken) -> str:
-    why = {"overpay": "overpaid", "fizzle": "fizzled", "rift": "unused ranks"}[event.source]
+    why = WHY_BURNED[event.source]
     loss = f"-{event.damage} life, {names.player(event.player)} {event.life}"
     return f"{event.power} power burns ({why}, {event.rule}): {loss}"
 

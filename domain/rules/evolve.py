@@ -14,7 +14,9 @@ from domain.rules.state import Card, Description, OpenPayment, Player, Rift, Sta
 
 def evolve(state: State, event: e.AnyEvent) -> None:
     """Change `state` by what `event` says."""
-    fold((event,), state)
+    _CHANGES[type(event)](state, event)
+    state.entries = event.entry
+    state.events = event.n
 
 
 def fold(events: Iterable[e.AnyEvent], state: State | None = None) -> State:

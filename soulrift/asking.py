@@ -1,0 +1,54 @@
+"""The views of a store, brought up to date before they are asked."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from domain.application import Matches
+from projections.follower import Follower
+from projections.opening import views_in_memory, views_of
+from projections.views import Views, ViewsError
+from soulrift import store
+from soulrift.terminal import bar, complain
+
+
+@contextmanager
+def asking(db: str, match: str | None = None, *, counted: bool = False) -> Iterator[Views]:
+    """The views of the store of this name with all that is in it; those of a match, if one is named.
+
+    `counted`: it is seen that the store still has as many events as they were made of.
+
+    Where views can neither be written nor read as they are, they are made in memory, for this one answer.
+
+    Raises:
+        MatchNotFoundError: there is no such match.
+
+    """
+    with store.open_to_read(db) as matches:
+        try:
+            views = views_of(matches)
+            try:
+                follower = _up_to_date(matches, views)
+            except BaseException:
+                views.close()
+                raise
+        except ViewsError as error:
+            complain(f"{error}; they are made in memory, for this answer alone")
+            views = views_in_memory()
+            follower = _up_to_date(matches, views)
+        with closing(views), follower.answering(match) as found:
+            if counted:
+                follower.see_all_counted()
+            yield found
+
+
+def end_of(matches: Matches) -> int:
+    """The position of the last event of the log; 0 if there is none."""
+    return matches.recorder.max_notification_id() or 0
+
+
+def _up_to_date(matches: Matches, views: Views) -> Follower:
+    follower = Follower(matches, views)
+    with bar("reading the log") as advance:
+        total = end_of(matches) - views.progress().position
+        follower.up_to_date(lambda rows: advance(rows, total))
+    return follower

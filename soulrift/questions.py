@@ -1,0 +1,231 @@
+"""The commands that ask read models; each answers with all that is in the store when it is called."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from soulrift import arguments
+
+if TYPE_CHECKING:
+    from projections.matches import MatchRow, Status
+    from projections.views import Views
+
+_forms = arguments.form("text", "json", "csv")
+_match = click.argument("match", type=arguments.Name())
+
+
+@click.command(epilog=arguments.example("matches --player ilse --status running"))
+@click.option("--player", type=arguments.Name(), help="Only those of this player.")
+@click.option("--status", type=click.Choice(["running", "ended"]), help="Only those that are running, or have ended.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
+@click.option("--before", type=int, metavar="NUMBER", help="Only those of a lower number: the next page.")
+@arguments.db
+@_forms
+def matches(player: str | None, status: "Status | None", limit: int, before: int | None, db: str, form: str) -> None:
+    """List the matches of a store, the last one begun first."""
+    from projections.matches import MatchRow
+    from projections.matches import matches as rows_of
+    from projections.views import LAST
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.asking import asking
+
+    with asking(db) as views:
+        last = LAST if before is None else before
+        rows = rows_of(views, player=player, status=status, before=last, limit=limit)
+        answer(rows, MatchRow, form, lambda rows: telling.matches(rows, limit))
+
+
+@contextmanager
+def _asking(db: str, match: str) -> Iterator[tuple["Views", "MatchRow"]]:
+    """The views of a match, and its row in `matches`."""
+    from projections.matches import match_row
+    from soulrift.asking import asking
+
+    with asking(db, match) as views:
+        yield views, match_row(views, match)
+
+
+@click.command(epilog=arguments.example("history long-duel --soul 4"))
+@_match
+@click.option("--soul", type=click.IntRange(1), metavar="N", help="Only this Soul.")
+@arguments.db
+@_forms
+def history(match: str, soul: int | None, db: str, form: str) -> None:
+    """Tell each Soul's life: where from and why that rank, each move, its use, and the damage that this led to."""
+    from projections.souls import SoulHistory
+    from projections.souls import history as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.notation import Names
+
+    with _asking(db, match) as (views, row):
+        souls = rows_of(views, match, soul)
+        if soul is not None:
+            souls = iter(found := list(souls))
+            if not found:
+                message = f"there is no Soul {soul} in {match}"
+                raise click.BadParameter(message, param_hint="--soul")
+        answer(souls, SoulHistory, form, lambda rows: telling.history(rows, Names.seated(row.players)))
+
+
+@click.command(epilog=arguments.example("life long-duel"))
+@_match
+@arguments.db
+@_forms
+def life(match: str, db: str, form: str) -> None:
+    """List every change of life with its cause; on a terminal, draw it too."""
+    from projections.life import LifeChange
+    from projections.life import life as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.notation import Names
+
+    with _asking(db, match) as (views, row):
+        names = Names.seated(row.players)
+        answer(rows_of(views, match), LifeChange, form, lambda rows: telling.life(rows, names, row.entries))
+
+
+@click.command(epilog=arguments.example("soulburn long-duel --totals"))
+@_match
+@click.option("--totals", is_flag=True, help="Only the sums by player and source.")
+@arguments.db
+@_forms
+def soulburn(match: str, totals: bool, db: str, form: str) -> None:  # noqa: FBT001 - click passes by name
+    """List every Soulburn by source and rule, with its arithmetic."""
+    from projections import soulburn as model
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.notation import Names
+
+    with _asking(db, match) as (views, row):
+        names = Names.seated(row.players)
+        if totals:
+            sums = model.totals(views, match)
+            answer(sums, model.SoulburnTotal, form, lambda rows: telling.totals(rows, names))
+        else:
+            answer(model.soulburn(views, match), model.Soulburn, form, lambda rows: telling.soulburn(rows, names))
+
+
+@click.command(epilog=arguments.example("payments long-duel --format csv"))
+@_match
+@arguments.db
+@_forms
+def payments(match: str, db: str, form: str) -> None:
+    """List every payment: cost, Souls, overpay, what became of its effect, and what it need not have burned."""
+    from projections.payments import PaymentMade
+    from projections.payments import payments as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.notation import Names
+
+    with _asking(db, match) as (views, row):
+        names = Names.seated(row.players)
+        answer(rows_of(views, match), PaymentMade, form, lambda rows: telling.payments(rows, names))
+
+
+@click.command(epilog=arguments.example("rifts long-duel"))
+@_match
+@arguments.db
+@_forms
+def rifts(match: str, db: str, form: str) -> None:
+    """List every Rift: paid with what, who came through, and which ranks were left unused."""
+    from projections.rifts import RiftRecord
+    from projections.rifts import rifts as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.notation import Names
+
+    with _asking(db, match) as (views, row):
+        names = Names.seated(row.players)
+        answer(rows_of(views, match), RiftRecord, form, lambda rows: telling.rifts(rows, names))
+
+
+@click.command(epilog=arguments.example("census long-duel"))
+@_match
+@arguments.db
+@_forms
+def census(match: str, db: str, form: str) -> None:
+    """Count the Souls of each rank in the Aether and on cards, after each entry.
+
+    As text, only the entries at which a Soul came, moved or went; on a terminal, draw it too.
+    """
+    from projections.census import Census, changes
+    from projections.census import census as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+
+    with _asking(db, match) as (views, row):
+        rows = changes(views, match) if form == "text" else rows_of(views, match, row.entries)
+        answer(rows, Census, form, lambda rows: telling.census(rows, row.entries))
+
+
+@click.command(epilog=arguments.example("players --format json"))
+@click.option("--player", type=arguments.Name(), help="Only this player.")
+@arguments.db
+@_forms
+def players(player: str | None, db: str, form: str) -> None:
+    """List the players across matches: how they fare, what Souls they collect and spend, how they burn."""
+    from projections.players import PlayerRow
+    from projections.players import players as rows_of
+    from soulrift import telling
+    from soulrift.answers import answer
+    from soulrift.asking import asking
+
+    with asking(db, counted=True) as views:
+        answer(rows_of(views, player), PlayerRow, form, telling.players)
+
+
+@click.command(epilog=arguments.example("follow long-duel"))
+@_match
+@arguments.db
+@arguments.form("text", "json")
+def follow(match: str, db: str, form: str) -> None:
+    """Tell the entries of a match, live as they are appended, until it has ended; as JSON, their lines."""
+    from soulrift import following
+
+    following.follow_match(db, match, form)
+
+
+@click.group(epilog=arguments.example("projections status"))
+def projections() -> None:
+    """Look after the views, which answer `matches`, `history`, `life` and the others.
+
+    They lie beside the store (games.db.views, or the schema public_views), and catch up whenever they are asked.
+    """
+
+
+@projections.command("status", epilog=arguments.example("projections status --format json"))
+@arguments.db
+@arguments.form("text", "json")
+def status(db: str, form: str) -> None:
+    """Tell how far the views are behind the log, and who follows it."""
+    from soulrift import following
+
+    following.status(db, form)
+
+
+@projections.command("rebuild", epilog=arguments.example("projections rebuild --db games.db"))
+@arguments.db
+def rebuild(db: str) -> None:
+    """Make the views anew from the whole log; matches are played on meanwhile."""
+    from soulrift import following
+
+    following.rebuild(db)
+
+
+@projections.command("follow", epilog=arguments.example("projections follow --db games.db"))
+@arguments.db
+def follow_log(db: str) -> None:
+    """Keep the views up to date until interrupted, so that no question has to wait.
+
+    A second one waits, and takes over when the first one ends.
+    """
+    from soulrift import following
+
+    following.follow(db)
+
+
+COMMANDS = (matches, history, life, soulburn, payments, rifts, census, players, follow, projections)
