@@ -39,7 +39,7 @@ class Census(Struct, frozen=True):
     gone: int
 
 
-_MOVES = frozenset(
+_MOVES: frozenset[type[e.Event]] = frozenset(
     {
         e.MatchStarted,
         e.SoulCollected,

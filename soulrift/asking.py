@@ -10,6 +10,9 @@ from projections.views import Views, ViewsError
 from soulrift import store
 from soulrift.terminal import bar, complain
 
+MANY = 20_000
+"""So many events take about half a second."""
+
 
 @contextmanager
 def asking(db: str, match: str | None = None, *, counted: bool = False) -> Iterator[Views]:
@@ -48,7 +51,7 @@ def end_of(matches: Matches) -> int:
 
 def _up_to_date(matches: Matches, views: Views) -> Follower:
     follower = Follower(matches, views)
-    with bar("reading the log") as advance:
-        total = end_of(matches) - views.progress().position
+    total = end_of(matches) - views.progress().position
+    with bar("reading the log", worth_it=total > MANY) as advance:
         follower.up_to_date(lambda rows: advance(rows, total))
     return follower

@@ -54,7 +54,10 @@ def _asking(db: str, match: str) -> Iterator[tuple["Views", "MatchRow"]]:
 @arguments.db
 @_forms
 def history(match: str, soul: int | None, db: str, form: str) -> None:
-    """Tell each Soul's life: where from and why that rank, each move, its use, and the damage that this led to."""
+    """Tell each Soul's life, step by step.
+
+    Where it came from and why it has that rank, each move, what it was spent for, and the damage that this led to.
+    """
     from projections.souls import SoulHistory
     from projections.souls import history as rows_of
     from soulrift import telling
@@ -76,7 +79,7 @@ def history(match: str, soul: int | None, db: str, form: str) -> None:
 @arguments.db
 @_forms
 def life(match: str, db: str, form: str) -> None:
-    """List every change of life with its cause; on a terminal, draw it too."""
+    """List every change of life, with its cause; on a terminal, draw it too."""
     from projections.life import LifeChange
     from projections.life import life as rows_of
     from soulrift import telling
@@ -114,7 +117,11 @@ def soulburn(match: str, totals: bool, db: str, form: str) -> None:  # noqa: FBT
 @arguments.db
 @_forms
 def payments(match: str, db: str, form: str) -> None:
-    """List every payment: cost, Souls, overpay, what became of its effect, and what it need not have burned."""
+    """List every payment and what became of it.
+
+    Cost, Souls, overpay, whether the effect resolved or fizzled, and the least that the cheapest legal payment would
+    have burned.
+    """
     from projections.payments import PaymentMade
     from projections.payments import payments as rows_of
     from soulrift import telling
@@ -131,7 +138,10 @@ def payments(match: str, db: str, form: str) -> None:
 @arguments.db
 @_forms
 def rifts(match: str, db: str, form: str) -> None:
-    """List every Rift: paid with what, who came through, and which ranks were left unused."""
+    """List every Rift and who came through.
+
+    With the Souls that paid for it, and the ranks that were left unused.
+    """
     from projections.rifts import RiftRecord
     from projections.rifts import rifts as rows_of
     from soulrift import telling
@@ -148,9 +158,10 @@ def rifts(match: str, db: str, form: str) -> None:
 @arguments.db
 @_forms
 def census(match: str, db: str, form: str) -> None:
-    """Count the Souls of each rank in the Aether and on cards, after each entry.
+    """Count the Souls in the Aether and on cards.
 
-    As text, only the entries at which a Soul came, moved or went; on a terminal, draw it too.
+    By rank, after each entry; as text, only after those at which a Soul came, moved or went. On a terminal, it is drawn
+    too.
     """
     from projections.census import Census, changes
     from projections.census import census as rows_of
@@ -167,7 +178,10 @@ def census(match: str, db: str, form: str) -> None:
 @arguments.db
 @_forms
 def players(player: str | None, db: str, form: str) -> None:
-    """List the players across matches: how they fare, what Souls they collect and spend, how they burn."""
+    """List the players and how they fare.
+
+    Over all their matches: won and lost, Souls collected and spent, Soulburn by source, Rifts by rank.
+    """
     from projections.players import PlayerRow
     from projections.players import players as rows_of
     from soulrift import telling
@@ -183,7 +197,10 @@ def players(player: str | None, db: str, form: str) -> None:
 @arguments.db
 @arguments.form("text", "json")
 def follow(match: str, db: str, form: str) -> None:
-    """Tell the entries of a match, live as they are appended, until it has ended; as JSON, their lines."""
+    """Tell a match live, entry by entry.
+
+    The entries that are there, then each as it is appended, until the match has ended; as JSON, their lines.
+    """
     from soulrift import following
 
     following.follow_match(db, match, form)
@@ -191,7 +208,7 @@ def follow(match: str, db: str, form: str) -> None:
 
 @click.group(epilog=arguments.example("projections status"))
 def projections() -> None:
-    """Look after the views, which answer `matches`, `history`, `life` and the others.
+    """Look after the views that questions are asked of.
 
     They lie beside the store (games.db.views, or the schema public_views), and catch up whenever they are asked.
     """

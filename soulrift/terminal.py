@@ -109,10 +109,10 @@ class _Bar:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[_Bar]:
-    """A bar on standard error, if that is a terminal, for work whose size is known."""
+def bar(what: str, *, worth_it: bool = True) -> Iterator[_Bar]:
+    """A bar on standard error, if that is a terminal, for work whose size is known and `worth_it`."""
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(console=console, transient=True, disable=not (worth_it and console.is_terminal)) as shown:
         yield _Bar(shown, shown.add_task(what, total=None))
 
 
