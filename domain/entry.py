@@ -11,10 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from domain.rules.commands import AnyCommand, Command
-from domain.rules.decide import decide
 from domain.rules.events import AnyEvent
-from domain.rules.evolve import fold
 from domain.rules.state import State, state_hash
+from domain.rules.versions import rules_of
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -37,14 +36,16 @@ class Entry(Struct, frozen=True, gc=False):
 
 
 def play(state: State, command: AnyCommand) -> Entry:
-    """Judge a command, change `state` by its events, and return the entry that they make.
+    """Judge a command by the rules of its match, change `state` by its events, and return the entry that they make.
 
     Raises:
         Refusal: the command is refused; the state is as it was.
+        UnknownRulesError: the match is played by rules of a version that this program does not know.
 
     """
-    events = decide(state, command)
-    fold(events, state)
+    rules = rules_of(state.rules)
+    events = rules.decide(state, command)
+    rules.fold(events, state)
     command_json = _encode(command)
     event_jsons = tuple([_encode(event) for event in events])
     state_hash_after = state_hash(state)

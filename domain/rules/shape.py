@@ -37,10 +37,10 @@ def decode_command(line: bytes | str) -> c.AnyCommand:
     if type(command) in with_shared_parts():
         for fault in faults(value, type(command), ()):
             raise fault
-    return _as_a_whole(command)
+    return as_a_whole(command)
 
 
-def _as_a_whole(command: c.AnyCommand) -> c.AnyCommand:
+def as_a_whole(command: c.AnyCommand) -> c.AnyCommand:
     """A command whose fields have their types, judged as a whole and brought to its normal form."""
     if command.meta is not None:
         if command.meta.at is not None:

@@ -1,0 +1,257 @@
+"""Replay files read line by line: matches one after the other, and where the file is not as it was written."""
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from domain.rules.commands import Name
+from replays import lines
+from replays.files import DamagedFileError
+from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line
+
+LONGEST_LINE = 1 << 26
+"""Bytes; no entry comes near it."""
+
+
+class DamageError(Exception):
+    """A file is not as it was written, from here on: `line` counts from 1, `byte` of the uncompressed file from 0."""
+
+    def __init__(self, line: int, byte: int, reason: str) -> None:
+        super().__init__(line, byte, reason)
+        self.line = line
+        self.byte = byte
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"line {self.line}, byte {self.byte}: {self.reason}"
+
+
+class Found(NamedTuple):
+    """A line as it stands in a file."""
+
+    number: int
+    byte: int
+    content: bytes
+    """Without its newline."""
+
+    def damage(self, reason: str, at: int = 0) -> DamageError:
+        """That it is not as it was written, from its byte `at` on."""
+        return DamageError(self.number, self.byte + at, reason)
+
+
+class Recording:
+    """A match of a file, whose entries can be read once, in order, before the next match is asked for."""
+
+    def __init__(self, reader: "Reader", header: Found, match: str, version: int) -> None:
+        self.header = header
+        self.match = match
+        self.version = version
+        """That of the format."""
+        self.end: tuple[End, Found] | None = None
+        """Its last line, once all entries are read."""
+        self._reader = reader
+        self._entries = 0
+
+    def lines(self) -> Iterator[Found]:
+        """The lines of the entries, which are still to be decoded; then `end` is there.
+
+        Raises:
+            DamageError: a line is none of an entry, and not the end of this match.
+
+        """
+        while found := self._reader.next_of_match():
+            if lines.kind_of(found.content) is EntryLine:
+                self._entries += 1
+                yield found
+                continue
+            end = decoded(found)
+            if not isinstance(end, End):
+                raise found.damage("this line cannot stand in a match")
+            self._check_end(end, found)
+            self.end = end, found
+            return
+        raise self._reader.here(f"the file is cut off: the match has no end after entry {self._entries}")
+
+    def entries(self) -> Iterator[tuple[Found, EntryLine]]:
+        """The entries, decoded, each with its line.
+
+        Raises:
+            DamageError: the next line is not what must follow.
+
+        """
+        for number, found in enumerate(self.lines(), 1):
+            yield found, entry_of(found, number)
+
+    def _check_end(self, end: End, found: Found) -> None:
+        if not lines.is_sealed(self.header.content, end):
+            raise found.damage(
+                "the header or the end of the match is not as it was written: the checksum is another one"
+            )
+        if end.entries != self._entries:
+            raise found.damage(f"the match has {self._entries} entries, and not {end.entries} as its end says")
+
+
+def decoded(found: Found) -> Line:
+    """What a line says.
+
+    Raises:
+        DamageError: it is not a line as it must be written.
+
+    """
+    try:
+        found.content.decode()
+        return lines.decode(found.content)
+    except UnicodeDecodeError as error:
+        raise found.damage("not UTF-8", error.start) from None
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        place = re.search(r"\(byte (\d+)\)", str(error))
+        raise found.damage(str(error), int(place[1]) if place else 0) from None
+
+
+def entry_of(found: Found, number: int) -> EntryLine:
+    """The entry of a line, which must have this number.
+
+    Raises:
+        DamageError: it has not, or the line is not as it must be written.
+
+    """
+    line = decoded(found)
+    if not isinstance(line, EntryLine):
+        raise found.damage("this is not the line of an entry")
+    if line.entry != number:
+        raise found.damage(f"entry {line.entry} stands where entry {number} must be")
+    return line
+
+
+class Reader:
+    """Reads the matches of a file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.damages: list[DamageError] = []
+        """What is wrong with the file beside its matches; complete once all recordings are read."""
+        self._file = file
+        self._next: Found | None = None
+        self._number, self._byte = 0, 0
+        self._cut: DamageError | None = None
+        self._advance()
+
+    def recordings(self) -> Iterator[Recording]:  # noqa: C901 - what may follow what, in one place
+        """The matches of the file, those behind a damaged one among them. The entries of each are read meanwhile."""
+        archive = self._archive()
+        matches, ended = 0, False
+        while self._next is not None:
+            found = self._next
+            kind = lines.kind_of(found.content)
+            follows = ended or (matches > 0 and not archive)
+            if follows:
+                what = "archive" if ended else "match"
+                self.damages.append(found.damage(f"something follows the end of the {what}"))
+            self._advance()
+            if kind is Header:
+                matches += 1
+                recording = self._recording(found)
+                if recording:
+                    yield recording
+                if recording is None or recording.end is None:
+                    self._skip_the_rest()
+            elif kind is ArchiveEnd and archive:
+                ended = True
+                self._check_count(found, matches)
+            else:
+                if not follows:
+                    self.damages.append(self._stray(found))
+                self._skip_the_rest()
+        if archive and not ended:
+            self.damages.append(self.here("the file is cut off: the archive has no end"))
+        elif self._cut and (ended or not matches):
+            self.damages.append(self._cut)
+        elif not matches and not self.damages:
+            self.damages.append(self.here("there is no match in this file"))
+
+    def _archive(self) -> bool:
+        """Take in the first line, if it begins an archive."""
+        found = self._next
+        if found is None or lines.kind_of(found.content) is not Archive:
+            return False
+        self._advance()
+        try:
+            decoded(found)
+        except DamageError as damage:
+            self.damages.append(damage)
+        return True
+
+    def _recording(self, header: Found) -> Recording | None:
+        """The match of a header, unless that is damaged."""
+        try:
+            version = msgspec.json.decode(header.content, type=_AnyHeader)
+            if version.replay <= lines.FORMAT:
+                decoded(header)
+        except msgspec.MsgspecError as error:
+            self.damages.append(header.damage(str(error)))
+        except DamageError as damage:
+            self.damages.append(damage)
+        else:
+            return Recording(self, header, version.match, version.replay)
+        return None
+
+    def _check_count(self, found: Found, matches: int) -> None:
+        try:
+            line = decoded(found)
+        except DamageError as damage:
+            self.damages.append(damage)
+            return
+        if isinstance(line, ArchiveEnd) and line.matches != matches:
+            self.damages.append(found.damage(f"there are {matches} matches, and not {line.matches}"))
+
+    def _stray(self, found: Found) -> DamageError:
+        try:
+            decoded(found)
+        except DamageError as damage:
+            return damage
+        return found.damage("this line belongs to no match")
+
+    # ------------------------------------------------------------ lines
+
+    def next_of_match(self) -> Found | None:
+        """The next line, unless it cannot belong to the match that is being read."""
+        found = self._next
+        if found is None or lines.kind_of(found.content) in {Header, ArchiveEnd, Archive}:
+            return None
+        self._advance()
+        return found
+
+    def here(self, reason: str) -> DamageError:
+        """That something is missing at this place."""
+        if self._next is not None:
+            return self._next.damage(reason)
+        return self._cut or DamageError(self._number + 1, self._byte, reason)
+
+    def _skip_the_rest(self) -> None:
+        """Pass over what is left of a match."""
+        while self.next_of_match():
+            pass
+
+    def _advance(self) -> None:
+        self._next = None
+        try:
+            content = self._file.readline(LONGEST_LINE)
+        except DamagedFileError as error:
+            self._cut = DamageError(self._number + 1, self._byte, str(error))
+            return
+        if not content:
+            return
+        found = Found(self._number + 1, self._byte, content[:-1])
+        if not content.endswith(b"\n"):
+            cut = "the line is too long" if len(content) >= LONGEST_LINE else "the file is cut off in this line"
+            self._cut = found.damage(cut, len(content))
+            return
+        self._number, self._byte, self._next = found.number, found.byte + len(content), found
+
+
+class _AnyHeader(msgspec.Struct):
+    """As much of a header as every version of the format has."""
+
+    match: Name
+    replay: lines.Count

@@ -1,0 +1,194 @@
+"""Whether a recording re-executes to what it records: every command is judged again, every byte compared."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+from msgspec import Struct
+
+from domain.entry import Entry, play
+from domain.rules.commands import AnyCommand
+from domain.rules.refusal import Refusal, pointer
+from domain.rules.ruleset import RULES_VERSION
+from domain.rules.shape import as_a_whole
+from domain.rules.state import State
+from domain.rules.versions import UnknownRulesError, rules_of
+from replays import lines
+from replays.files import DamagedFileError, opened
+from replays.merkle import Tree
+from replays.reading import DamageError, Found, Reader, Recording, entry_of
+
+Verdict = Literal["exact", "diverged", "damaged", "unverifiable"]
+
+GRAVEST_FIRST: tuple[Verdict, ...] = ("diverged", "damaged", "unverifiable", "exact")
+"""Of several verdicts the first of these is that of all together."""
+
+
+class Difference(Struct, frozen=True):
+    """A place of an entry, as a JSON Pointer, with what it must hold and what was found there; null: nothing."""
+
+    path: str
+    expected: Any
+    found: Any
+
+
+class Verified(Struct, frozen=True):
+    """The verdict on a match, or on a file beside its matches (`match` is null).
+
+    `entries` from the first on were proven; `entry`, `line` (from 1) and `byte` (in the uncompressed file, from 0) tell
+    the place of what is wrong, `differences` what it is where the match diverged.
+    """
+
+    match: str | None
+    verdict: Verdict
+    entries: int
+    reason: str | None = None
+    entry: int | None = None
+    line: int | None = None
+    byte: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class DivergedError(Exception):
+    """An entry's command leads to other events than it records."""
+
+    def __init__(self, found: Found, reason: str, differences: tuple[Difference, ...] = ()) -> None:
+        super().__init__(reason)
+        self.found = found
+        self.reason = reason
+        self.differences = differences
+
+
+def verify_file(path: Path) -> Iterator[Verified]:
+    """The verdicts on a file: on each match in it, and on the file where it is damaged beside them; at least one.
+
+    Raises:
+        OSError: it cannot be read.
+
+    """
+    try:
+        with opened(path) as file:
+            yield from verify(file)
+    except DamagedFileError as error:
+        yield Verified(None, "damaged", 0, str(error), line=1, byte=0)
+
+
+def verify(file: BinaryIO) -> Iterator[Verified]:
+    """The verdicts on an open file, uncompressed."""
+    reader = Reader(file)
+    for recording in reader.recordings():
+        yield verify_recording(recording)
+    for damage in reader.damages:
+        yield Verified(None, "damaged", 0, damage.reason, line=damage.line, byte=damage.byte)
+
+
+def verify_recording(recording: Recording) -> Verified:
+    """The verdict on a match of a file; its entries are read."""
+    match, entries, header = recording.match, 0, recording.header
+    if recording.version > lines.FORMAT:
+        reason = f"it is written in format {recording.version}; this Soulrift knows formats up to {lines.FORMAT}"
+        return Verified(match, "unverifiable", 0, reason, None, header.number, header.byte)
+    try:
+        for _ in proven(recording):
+            entries += 1
+    except DivergedError as error:
+        found = error.found
+        return Verified(
+            match, "diverged", entries, error.reason, entries + 1, found.number, found.byte, error.differences
+        )
+    except DamageError as error:
+        return Verified(match, "damaged", entries, error.reason, entries + 1, error.line, error.byte)
+    except UnknownRulesError as error:
+        return Verified(match, "unverifiable", 0, str(error), None, header.number, header.byte)
+    return Verified(match, "exact", entries)
+
+
+def proven(recording: Recording) -> Iterator[tuple[Found, Entry]]:
+    """The entries of a recording, each re-executed and found to be as recorded; at the end the whole of it is compared.
+
+    Raises:
+        DivergedError: the next entry's command leads to other events.
+        DamageError: the next line is not as it was written.
+        UnknownRulesError: the rules of this match are not known.
+
+    """
+    state, tree = State(), Tree()
+    for number, found in enumerate(recording.lines(), 1):
+        if number == 1:
+            state.rules = _version(found)
+            rules_of(state.rules)
+        entry = _played(state, found)
+        if number == 1 and state.match != recording.match:
+            raise recording.header.damage(f"the header names {recording.match}, but the match is {state.match}")
+        tree.append(found.content)
+        yield found, entry
+    if recording.end:
+        end, found = recording.end
+        if end.root != tree.root().hex():
+            raise found.damage("the lines of the match are not as they were written: the root over them is another one")
+        if end.status != state.status:
+            raise found.damage(f"the match is {state.status}, and not {end.status} as its end says")
+
+
+def _version(found: Found) -> int:
+    """The version of the rules that the first event of a match names."""
+    try:
+        version = msgspec.json.decode(found.content)["events"][0]["rules"]
+    except (msgspec.MsgspecError, LookupError, TypeError):
+        return RULES_VERSION
+    return version if isinstance(version, int) else RULES_VERSION
+
+
+class _Command(Struct, gc=False):
+    command: AnyCommand
+
+
+_command = msgspec.json.Decoder(_Command).decode
+
+
+def _played(state: State, found: Found) -> Entry:
+    """The entry that the command of this line leads to, of which the line must be."""
+    number = state.entries + 1
+    try:
+        command = as_a_whole(_command(found.content).command)
+        entry = play(state, command)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        entry_of(found, number)
+        raise found.damage(f"its command cannot be read: {error}") from None
+    except Refusal as refusal:
+        entry_of(found, number)
+        raise DivergedError(found, f"its command is refused, by {refusal}") from None
+    if entry.line != found.content:
+        raise _fault(found, entry)
+    return entry
+
+
+def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
+    """How a line is not that of this entry."""
+    line = entry_of(found, entry.number)
+    recorded = tuple([bytes(event) for event in line.events])
+    if entry.event_jsons != recorded:
+        differences = tuple(_differences(_value(entry.event_jsons), _value(recorded), ("events",)))
+        return DivergedError(found, "its command leads to other events than are recorded", differences)
+    if entry.command_json != bytes(line.command):
+        return found.damage("its command is not as it was written: it is not in its normal form")
+    return found.damage(f"the hash of the state is {entry.state_hash}, and not {line.state_hash} as recorded")
+
+
+def _value(events: tuple[bytes, ...]) -> list[Any]:
+    decoded: list[Any] = msgspec.json.decode(b"[" + b",".join(events) + b"]")
+    return decoded
+
+
+def _differences(expected: Any, found: Any, path: tuple[str | int, ...]) -> Iterator[Difference]:
+    """The places in which two JSON values differ, the innermost ones."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in [*expected, *(key for key in found if key not in expected)]:
+            yield from _differences(expected.get(key), found.get(key), (*path, key))
+    elif isinstance(expected, list) and isinstance(found, list):
+        for place in range(max(len(expected), len(found))):
+            there, here = (values[place] if place < len(values) else None for values in (expected, found))
+            yield from _differences(there, here, (*path, place))
+    elif expected != found or type(expected) is not type(found):
+        yield Difference(pointer(*path), expected, found)
