@@ -17,9 +17,9 @@ from eventsourcing.utils import Environment
 from msgspec import UNSET
 
 from domain.batch import Answer, Batch, Outcome, command_or_refusal, judged, log_outcomes, well_formed
-from domain.codec import Codec, CorruptRecordError
+from domain.codec import Codec, CorruptRecordError, replay
 from domain.entry import Entry, content
-from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector, replay
+from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
 from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
 from domain.rules.commands import AnyCommand, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
@@ -42,6 +42,10 @@ class MatchNotFoundError(Exception):
     """There is no match of this name in the store."""
 
 
+class IncompleteMatchError(Exception):
+    """A record of which only a part was imported: it takes no commands until the rest is."""
+
+
 class EntryNotFoundError(Exception):
     """The match has no entry of this number."""
 
@@ -60,7 +64,7 @@ class Matches(Application[str]):
     name = "soulrift"
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        self._codec = Codec()
+        self.codec = Codec()
         self._one_writer = RLock()
         super().__init__(dict(settings))
         try:
@@ -144,7 +148,8 @@ class Matches(Application[str]):
                     self._forget(name)  # its state may be ahead of the store
                     raise
                 else:
-                    self._take_snapshot(batch)
+                    if batch.match:
+                        self._take_snapshot(batch.match, batch.before)
                     log_outcomes(name, batch.outcomes)
                     return batch.outcomes
         message = f"{CONFLICTS_BORNE} times in a row another writer of {name} was first"
@@ -180,7 +185,7 @@ class Matches(Application[str]):
                 batch.made[command_id] = entry
                 batch.command_ids.append((batch.name, command_id, entry.events[0].n))
             return Answer(batch.name, entry, repeated=False)
-        if content(self._codec.command(first)) != content(command):
+        if content(self.codec.command(first)) != content(command):
             raise bad_input(
                 "/meta/id",
                 f"the id {quoted(command_id)} was given to another command before, in entry {first.number}",
@@ -191,23 +196,32 @@ class Matches(Application[str]):
     def _first_answer(self, match: str, command_id: str, version: int) -> Entry:
         """The entry that the command with this `meta.id` made, which begins with this event."""
         rows = chain.from_iterable(self.recorder.select_rows(match, version - 1, batch=ROWS_OF_AN_ENTRY))
-        first = next(self._codec.entries(rows, version - 1), None)
+        first = next(self.codec.entries(rows, version - 1), None)
         if first is None:
             message = f"the id {quoted(command_id)} of {match} leads to event {version}, which is not there"
             raise CorruptRecordError(message)
         return first
 
     def _to_judge(self, name: str, *, new: bool) -> Match:
-        return Match(name, State(), self._codec) if new and not self.has(name) else self._match(name)
+        if new and not self.has(name):
+            return Match(name, State(), self.codec)
+        match = self._match(name)
+        if not match.whole:
+            if self.recorder.incomplete(name):
+                message = (
+                    f"only a part of {quoted(name)} was imported: import the same file again, and it takes commands"
+                )
+                raise IncompleteMatchError(message)
+            match.whole = True
+        return match
 
-    def _take_snapshot(self, batch: Batch) -> None:
-        """A snapshot, where the batch passed another interval; a match does without it if that fails."""
-        match = batch.match
-        if match and self.snapshots and match.version // SNAPSHOT_INTERVAL > batch.before // SNAPSHOT_INTERVAL:
+    def _take_snapshot(self, match: Match, before: int) -> None:
+        """A snapshot, where a match passed another interval since event `before`; it does without it if that fails."""
+        if self.snapshots and match.version // SNAPSHOT_INTERVAL > before // SNAPSHOT_INTERVAL:
             try:
                 self.snapshots.put([match.snapshot()])
             except PersistenceError as error:
-                log.warning("no snapshot could be taken", extra={"match": batch.name, "reason": str(error)})
+                log.warning("no snapshot could be taken", extra={"match": match.id, "reason": str(error)})
 
     def _match(self, name: str) -> Match:
         """The match as it is now: from the cache, or rebuilt, and what others appended since.
@@ -217,7 +231,7 @@ class Matches(Application[str]):
         try:
             for _ in range(2):
                 match: Match = self.repository.get(
-                    name, projector_func=projector(name, self._codec), deepcopy_from_cache=False
+                    name, projector_func=projector(name, self.codec), deepcopy_from_cache=False
                 )
                 moment = self.recorder.moment()
                 if moment is not None and moment == match.moment:
@@ -244,6 +258,35 @@ class Matches(Application[str]):
                 self.repository.cache.get(name, evict=True)
             except KeyError:
                 return
+
+    def record(self, match: Match, entries: Sequence[Entry], root: str, *, whole: bool) -> None:
+        """Append entries that were recorded and proven elsewhere, as they are, in one transaction.
+
+        `match` is as the entries before them left it, and is brought up to date. Unless the record with this Merkle
+        `root` is `whole` with them, the match takes no commands until it is.
+
+        Raises:
+            IntegrityError: the store has other entries of a match of this name.
+
+        """
+        before = match.version
+        for entry in entries:
+            match.take(entry)
+        ids = [(match.id, command_id, entry.events[0].n) for entry in entries if (command_id := self._id_of(entry))]
+        with self._one_writer, self.recorder.writing(match.id):
+            if self.recorder.last_version(match.id) != before:
+                message = f"another record of {quoted(match.id)} has begun meanwhile"
+                raise IntegrityError(message)
+            self.events.put(match.collect_events(), command_ids=ids)
+            if not whole or before:
+                self.recorder.mark_incomplete(match.id, None if whole else root)
+        self._take_snapshot(match, before)
+
+    def _id_of(self, entry: Entry) -> str | None:
+        if b'"id":' not in entry.command_json:
+            return None
+        meta = self.codec.command(entry).meta
+        return meta.id if meta else None
 
     # ------------------------------------------------------------ reading
 
@@ -283,7 +326,7 @@ class Matches(Application[str]):
         """
         if not self.has(match):
             raise self.not_found(match)
-        return self._codec.entries(chain.from_iterable(self.recorder.select_rows(match, after)), after)
+        return self.codec.entries(chain.from_iterable(self.recorder.select_rows(match, after)), after)
 
     # ------------------------------------------------------------ what the library builds for us
 
@@ -299,9 +342,9 @@ class Matches(Application[str]):
 
     def construct_event_store(self) -> EventStore[str]:
         """An event store of our rows."""
-        return MatchEventStore(self.construct_mapper(), self.recorder, self._codec)
+        return MatchEventStore(self.construct_mapper(), self.recorder, self.codec)
 
     def construct_snapshot_store(self) -> EventStore[str]:
         """A store of our snapshots."""
         snapshots = self.factory.aggregate_recorder(purpose="snapshots")
-        return SnapshotStore(self.construct_mapper(), snapshots, self.recorder, self._codec)
+        return SnapshotStore(self.construct_mapper(), snapshots, self.recorder, self.codec)

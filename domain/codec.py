@@ -17,7 +17,9 @@ from msgspec import Struct, field
 from domain.entry import Entry
 from domain.rules.commands import AnyCommand, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
+from domain.rules.evolve import fold
 from domain.rules.refusal import quoted
+from domain.rules.state import State
 
 Row = tuple[int, str, bytes]
 """A stored event: its version (the number of the event in its match), topic and state."""
@@ -272,3 +274,19 @@ def _entry(head: _EntryHead, events: list[AnyEvent], jsons: list[bytes]) -> Entr
         message = f"entry {entry.number} is not as it was written: its line has another hash"
         raise CorruptRecordError(message)
     return entry
+
+
+def replay(events: Iterable[AnyEvent], state: State) -> State:
+    """The fold over a stored match.
+
+    Raises:
+        CorruptRecordError: an event tells of something that the ones before it do not allow for.
+
+    """
+    try:
+        return fold(events, state)
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError) as error:
+        message = (
+            f"an event after entry {state.entries} of {state.match} does not follow from the ones before: {error!r}"
+        )
+        raise CorruptRecordError(message) from error

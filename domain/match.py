@@ -12,12 +12,11 @@ import msgspec
 from eventsourcing.persistence import AggregateRecorder, EventStore, Mapper, StoredEvent
 from msgspec import Struct
 
-from domain.codec import Codec, CorruptRecordError, Row
+from domain.codec import Codec, Row, replay
 from domain.entry import Entry, play
 from domain.recorder import MatchRecorder
 from domain.rules.commands import AnyCommand
 from domain.rules.events import AnyEvent
-from domain.rules.evolve import fold
 from domain.rules.state import State, state_hash
 
 SNAPSHOT_TOPIC = "snapshot.v1"
@@ -51,6 +50,8 @@ class Match:
         """The state of the last event's row, where it is known: whether the store still has what this match knows."""
         self.moment: int | None = None
         """The recorder's moment at which it was up to date."""
+        self.whole = False
+        """Whether it is known that no import of it is unfinished."""
         self._codec = codec
         self._pending: list[AppendedEvent] = []
 
@@ -67,9 +68,7 @@ class Match:
 
         """
         entry = play(self.state, command)
-        for version, topic, state in self._codec.rows(entry):
-            self._pending.append(AppendedEvent(self.id, version, topic, state))
-        self.last_row = state
+        self._keep(entry)
         return entry
 
     def catch_up(self, batches: Iterable[list[Row]]) -> bool:
@@ -86,6 +85,16 @@ class Match:
             replay(self._codec.events(rows if known else rows[1:], self.version), self.state)
             self.last_row, known = rows[-1][2], True
         return known
+
+    def take(self, entry: Entry) -> None:
+        """Take in an entry that was recorded elsewhere, whose events follow those of this match."""
+        replay(entry.events, self.state)
+        self._keep(entry)
+
+    def _keep(self, entry: Entry) -> None:
+        for version, topic, state in self._codec.rows(entry):
+            self._pending.append(AppendedEvent(self.id, version, topic, state))
+        self.last_row = state
 
     def collect_events(self) -> Sequence[AppendedEvent]:
         """What is to be saved, once."""
@@ -178,22 +187,6 @@ class SnapshotStore(EventStore[str]):
             and (state.match, state.events) == (name, version)
             and state_hash(state) == self._codec.state_hash(row)
         )
-
-
-def replay(events: Iterable[AnyEvent], state: State) -> State:
-    """The fold over a stored match.
-
-    Raises:
-        CorruptRecordError: an event tells of something that the ones before it do not allow for.
-
-    """
-    try:
-        return fold(events, state)
-    except (AttributeError, IndexError, KeyError, StopIteration, TypeError) as error:
-        message = (
-            f"an event after entry {state.entries} of {state.match} does not follow from the ones before: {error!r}"
-        )
-        raise CorruptRecordError(message) from error
 
 
 def projector(name: str, codec: Codec) -> Any:

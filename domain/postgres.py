@@ -22,6 +22,7 @@ from psycopg.rows import tuple_row
 
 from domain.postgres_sessions import ANSWER_SECONDS, LIMITS, Datastore, display_name, is_lost
 from domain.recorder import (
+    CREATE_INCOMPLETE,
     EVENTS,
     ID_TABLES,
     SETTINGS,
@@ -127,7 +128,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
             if there:
                 message = f"the schema {self.datastore.schema} has another program's table {min(there)}"
                 raise StoreError(message)
-            for statement in [*tables, _CREATE_WRITERS, *map(str.encode, ID_TABLES)]:
+            for statement in [*tables, _CREATE_WRITERS, *map(str.encode, [*ID_TABLES, CREATE_INCOMPLETE])]:
                 connection.execute(statement)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -171,6 +172,15 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
     def integrity(self) -> list[str]:
         """Nothing: PostgreSQL's own tools check its files (checksums, pg_amcheck)."""
         return []
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """A statement."""
+        with self.datastore.get_connection() as connection:
+            connection.execute(sql.replace("?", "%s").encode(), parameters)
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+        return self.query("SELECT to_regclass(?)::oid", (name,)) != [(None,)]
 
     def tables(self) -> frozenset[str]:
         """Those of our tables that are there."""

@@ -54,6 +54,14 @@ ID_TABLES = (
 """What makes the tables that are ours, in SQL that every store understands."""
 
 
+INCOMPLETE = "incomplete_imports"
+"""The table of matches of which not all entries are in the store yet. Stores made before there were imports lack it."""
+
+CREATE_INCOMPLETE = (
+    f"CREATE TABLE IF NOT EXISTS {INCOMPLETE} (originator_id TEXT NOT NULL PRIMARY KEY, root TEXT NOT NULL)"
+)
+
+
 class StoreError(Exception):
     """What was named is no store that this program can use; the message says why, and what to do."""
 
@@ -199,6 +207,44 @@ class MatchRecorder(ApplicationRecorder):
                 (match, *command_ids),
             )
         )
+
+    def matches(self) -> Iterator[str]:
+        """The names of all matches, in the database's order."""
+        name = ""
+        while True:
+            found = self.query(f"SELECT min(originator_id) FROM {EVENTS} WHERE originator_id > ?", (name,))  # noqa: S608
+            if found[0][0] is None:
+                return
+            name = found[0][0]
+            yield name
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """A statement with `?` for its parameters, within the thread's transaction, or in one of its own."""
+
+    @abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+
+    def incomplete(self, match: str) -> str | None:
+        """The root of the record of which only a part is in the store yet; null where the match is whole."""
+        if not self.has_table(INCOMPLETE):
+            return None
+        found = self.query(f"SELECT root FROM {INCOMPLETE} WHERE originator_id=?", (match,))  # noqa: S608
+        return found[0][0] if found else None
+
+    def mark_incomplete(self, match: str, root: str | None) -> None:
+        """Note that only a part of a record is in the store yet; or, without a root, that all of it is."""
+        if not self.has_table(INCOMPLETE):
+            self.execute(CREATE_INCOMPLETE)
+        self.execute(f"DELETE FROM {INCOMPLETE} WHERE originator_id=?", (match,))  # noqa: S608
+        if root is not None:
+            self.execute(f"INSERT INTO {INCOMPLETE} VALUES (?, ?)", (match, root))  # noqa: S608
+
+    def last_version(self, match: str) -> int:
+        """The number of the last event of a match; 0 where there is no match of this name."""
+        found = self.query(f"SELECT max(originator_version) FROM {EVENTS} WHERE originator_id=?", (match,))  # noqa: S608
+        return found[0][0] or 0
 
     def has_match(self, match: str) -> bool:
         """Whether there is a match of this name."""

@@ -23,7 +23,7 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-from domain.recorder import COMMAND_IDS, ID_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
+from domain.recorder import COMMAND_IDS, CREATE_INCOMPLETE, ID_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
 from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, read_only_connection
 
 MEMORY = ":memory:"
@@ -171,7 +171,7 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         snapshots = "CREATE TABLE IF NOT EXISTS " + SNAPSHOTS + " (originator_id TEXT, originator_version INTEGER, "
         snapshots += "topic TEXT, state BLOB, PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID"
         with self.datastore.joined("BEGIN IMMEDIATE", commit=True), self.datastore.transaction(commit=True) as c:
-            for statement in (*self.create_table_statements, snapshots, *ID_TABLES):
+            for statement in (*self.create_table_statements, snapshots, *ID_TABLES, CREATE_INCOMPLETE):
                 c.execute(statement)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -204,6 +204,15 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file: pages, indexes, types."""
         return [message for (message,) in self.query("PRAGMA integrity_check(20)") if message != "ok"]
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """A statement."""
+        with self.datastore.transaction(commit=True) as c:
+            c.execute(sql, parameters)
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", (name,)))
 
     def tables(self) -> frozenset[str]:
         """Those of our tables that are there."""

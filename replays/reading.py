@@ -82,7 +82,7 @@ class Recording:
 
         """
         for number, found in enumerate(self.lines(), 1):
-            yield found, entry_of(found, number)
+            yield found, entry_line(found, number)
 
     def _check_end(self, end: End, found: Found) -> None:
         if not lines.is_sealed(self.header.content, end):
@@ -110,7 +110,7 @@ def decoded(found: Found) -> Line:
         raise found.damage(str(error), int(place[1]) if place else 0) from None
 
 
-def entry_of(found: Found, number: int) -> EntryLine:
+def entry_line(found: Found, number: int) -> EntryLine:
     """The entry of a line, which must have this number.
 
     Raises:
@@ -131,6 +131,8 @@ class Reader:
     def __init__(self, file: BinaryIO) -> None:
         self.damages: list[DamageError] = []
         """What is wrong with the file beside its matches; complete once all recordings are read."""
+        self.archive = False
+        """Whether the file is an archive, once the first recording is there."""
         self._file = file
         self._next: Found | None = None
         self._number, self._byte = 0, 0
@@ -139,7 +141,7 @@ class Reader:
 
     def recordings(self) -> Iterator[Recording]:  # noqa: C901 - what may follow what, in one place
         """The matches of the file, those behind a damaged one among them. The entries of each are read meanwhile."""
-        archive = self._archive()
+        archive = self.archive = self._archive()
         matches, ended = 0, False
         while self._next is not None:
             found = self._next
@@ -167,7 +169,7 @@ class Reader:
             self.damages.append(self.here("the file is cut off: the archive has no end"))
         elif self._cut and (ended or not matches):
             self.damages.append(self._cut)
-        elif not matches and not self.damages:
+        if not matches and not self.damages:
             self.damages.append(self.here("there is no match in this file"))
 
     def _archive(self) -> bool:

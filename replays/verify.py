@@ -17,7 +17,7 @@ from domain.rules.versions import UnknownRulesError, rules_of
 from replays import lines
 from replays.files import DamagedFileError, opened
 from replays.merkle import Tree
-from replays.reading import DamageError, Found, Reader, Recording, entry_of
+from replays.reading import DamageError, Found, Reader, Recording, entry_line
 
 Verdict = Literal["exact", "diverged", "damaged", "unverifiable"]
 
@@ -154,10 +154,10 @@ def _played(state: State, found: Found) -> Entry:
         command = as_a_whole(_command(found.content).command)
         entry = play(state, command)
     except (msgspec.MsgspecError, RecursionError) as error:
-        entry_of(found, number)
+        entry_line(found, number)
         raise found.damage(f"its command cannot be read: {error}") from None
     except Refusal as refusal:
-        entry_of(found, number)
+        entry_line(found, number)
         raise DivergedError(found, f"its command is refused, by {refusal}") from None
     if entry.line != found.content:
         raise _fault(found, entry)
@@ -166,7 +166,7 @@ def _played(state: State, found: Found) -> Entry:
 
 def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
     """How a line is not that of this entry."""
-    line = entry_of(found, entry.number)
+    line = entry_line(found, entry.number)
     recorded = tuple([bytes(event) for event in line.events])
     if entry.event_jsons != recorded:
         differences = tuple(_differences(_value(entry.event_jsons), _value(recorded), ("events",)))

@@ -12,13 +12,15 @@ from typing import BinaryIO, NoReturn
 import click
 from eventsourcing.persistence import PersistenceError
 
-from domain.application import EntryNotFoundError, MatchNotFoundError
+from domain.application import EntryNotFoundError, IncompleteMatchError, MatchNotFoundError
 from domain.codec import CorruptRecordError
 from domain.recorder import StoreError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
 from projections.views import ProjectionError, RebuildNeededError, ViewsError
-from soulrift import arguments, logs, questions, store
+from replays.files import DamagedFileError
+from replays.reading import DamageError
+from soulrift import arguments, files, logs, questions, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 
@@ -173,7 +175,7 @@ def backup(dest: Path, db: str) -> None:
     upkeep.back_up(db, dest)
 
 
-for command in questions.COMMANDS:
+for command in (*questions.COMMANDS, *files.COMMANDS):
     main.add_command(command)
 
 
@@ -198,6 +200,9 @@ def run() -> NoReturn:
         status = 1
     except (
         MatchNotFoundError,
+        IncompleteMatchError,
+        DamageError,
+        DamagedFileError,
         CorruptRecordError,
         StoreError,
         ViewsError,

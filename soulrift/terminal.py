@@ -95,12 +95,14 @@ def progress(steps: Iterable[T], what: str) -> Iterable[T]:
     return track(steps, what, total=None, console=console, transient=True, disable=not console.is_terminal)
 
 
-class _Bar:
+class Bar:
+    """What is told how far work has come."""
+
     def __init__(self, shown: Progress, task: TaskID) -> None:
         self._shown = shown
         self._task = task
 
-    def __call__(self, done: int, total: int, *, absolute: bool = False) -> None:
+    def __call__(self, done: int, total: int | None, *, absolute: bool = False) -> None:
         """`done` more of `total`, or `done` in all."""
         if absolute:
             self._shown.update(self._task, completed=done, total=total)
@@ -109,11 +111,11 @@ class _Bar:
 
 
 @contextmanager
-def bar(what: str, *, worth_it: bool = True) -> Iterator[_Bar]:
+def bar(what: str, *, worth_it: bool = True) -> Iterator[Bar]:
     """A bar on standard error, if that is a terminal, for work whose size is known and `worth_it`."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not (worth_it and console.is_terminal)) as shown:
-        yield _Bar(shown, shown.add_task(what, total=None))
+        yield Bar(shown, shown.add_task(what, total=None))
 
 
 def complain(message: str) -> None:

@@ -1,0 +1,100 @@
+"""A recording to step through: any entry, and the state after it, at the cost of one interval.
+
+The lines are kept in compressed blocks, with the state before each block, so that seeking never plays from the start. A
+recording is watched from its events, whatever its commands say.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import islice
+
+import msgspec
+
+from domain.codec import CorruptRecordError, replay
+from domain.entry import Entry
+from domain.rules import AnyEvent, State, fold
+from domain.rules.events import TurnBegan
+from replays.lines import EntryLine
+from replays.reading import DamageError
+
+INTERVAL = 250
+"""Entries from one kept state to the next."""
+
+_LEVEL = 1
+"""Of zlib's levels the fastest."""
+
+_line = msgspec.json.Decoder(EntryLine).decode
+_event = msgspec.json.Decoder(AnyEvent).decode
+_decode_state = msgspec.json.Decoder(State).decode
+
+
+class Steps:
+    """The entries of a match, from their lines, which are read once, in order.
+
+    Where they cannot be read on, `problem` says why, and the entries before that can be seen.
+    """
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self.entries = 0
+        self.turns: list[int] = []
+        """The entry in which each turn began."""
+        self.problem: str | None = None
+        self._blocks: list[bytes] = []
+        self._states: list[bytes] = []
+        rest, state = iter(lines), State()
+        while self.problem is None and (block := self._block(rest, state)):
+            self._blocks.append(zlib.compress(b"\n".join(block), _LEVEL))
+
+    def _block(self, rest: Iterator[bytes], state: State) -> list[bytes]:
+        """The lines of the next block, after which `state` is brought up to date."""
+        before, block = msgspec.json.encode(state), list[bytes]()
+        try:
+            for line in islice(rest, INTERVAL):
+                events = _events(_line(line))
+                replay(events, state)
+                block.append(line)
+                self.turns += [event.entry for event in events if isinstance(event, TurnBegan)]
+        except (msgspec.MsgspecError, CorruptRecordError, DamageError) as error:
+            self.problem = str(error)
+        if block:
+            self._states.append(before)
+            self.entries += len(block)
+        return block
+
+    def state(self, at: int) -> State:
+        """The state after entry `at`, 0 to the last. It is the caller's own."""
+        block, into = divmod(max(at - 1, 0), INTERVAL)
+        if not self._states:
+            return State()
+        state = _decode_state(self._states[block])
+        for line in self._lines(block)[: into + 1 if at else 0]:
+            fold(_events(_line(line)), state)
+        return state
+
+    def between(self, first: int, last: int | None = None) -> Iterator[Entry]:
+        """The entries from `first` (1 or more) to `last`, or to the end, in order."""
+        last = self.entries if last is None else min(last, self.entries)
+        for block in range((first - 1) // INTERVAL, -(-last // INTERVAL)):
+            number = block * INTERVAL
+            for line in self._lines(block)[max(first - 1 - number, 0) : last - number]:
+                yield entry_of(line)
+
+    def _lines(self, block: int) -> list[bytes]:
+        return zlib.decompress(self._blocks[block]).split(b"\n")
+
+
+def entry_of(line: bytes) -> Entry:
+    """The entry of a line.
+
+    Raises:
+        msgspec.MsgspecError: it is none, or has an event that this program does not know.
+
+    """
+    read = _line(line)
+    jsons = tuple([bytes(event) for event in read.events])
+    return Entry(read.entry, _events(read), bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest())
+
+
+def _events(line: EntryLine) -> tuple[AnyEvent, ...]:
+    return tuple([_event(event) for event in line.events])
