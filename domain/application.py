@@ -6,7 +6,7 @@ command is decided again on what that writer left.
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count, takewhile
+from itertools import chain, count, islice, takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, cast
 
@@ -21,7 +21,7 @@ from domain.codec import Codec, CorruptRecordError, replay
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
 from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
-from domain.rules.commands import AnyCommand, StartMatch
+from domain.rules.commands import AnyCommand, Origin, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.state import State
 
@@ -94,6 +94,25 @@ class Matches(Application[str]):
                 if refusal.path not in {"/match", "/meta/id"}:  # else the name is another match's
                     raise
         raise AssertionError
+
+    def fork(self, match: str, at: int, name: str) -> Answer:
+        """Begin a match of this name with the first `at` commands of another one, which are judged again.
+
+        Its `start_match` says of what it is a fork. All of it is stored in one transaction.
+
+        Raises:
+            MatchNotFoundError, EntryNotFoundError: there is no such match, or it has no such entry.
+            Refusal: the name is taken, or is none.
+
+        """
+        commands = [self.codec.command(entry) for entry in islice(self.entries(match), max(at, 0))]
+        if len(commands) < max(at, 1):
+            raise self._no_entry(match, len(commands) if at > 0 else self.state(match).entries, at)
+        start = msgspec.structs.replace(commands[0], match=name, origin=Origin(match=match, entry=at))
+        *_, last = self._transact(name, [well_formed(start), *commands[1:]], new=True)
+        if isinstance(last, Refusal):
+            raise last
+        return last
 
     def give(self, match: str, command: AnyCommand | bytes | str) -> Answer:
         """Give a command, or its JSON, to a match and append its entry.
@@ -307,14 +326,16 @@ class Matches(Application[str]):
             if at is None:
                 return current.copy()
         if not 1 <= at <= current.entries:
-            message = f"{quoted(match)} has the entries 1 to {current.entries}, not {at}"
-            raise EntryNotFoundError(message)
+            raise self._no_entry(match, current.entries, at)
         state = State()
         if self.snapshots:  # entries have one event or more: a snapshot at event `at` is not past entry `at`
             for snapshot in self.snapshots.get(match, lte=at, desc=True, limit=1):
                 state = cast("MatchSnapshot", snapshot).state
         events = cast("Iterator[AnyEvent]", self.events.get(match, gt=state.events))
         return replay(takewhile(lambda event: event.entry <= at, events), state)
+
+    def _no_entry(self, match: str, entries: int, at: int) -> EntryNotFoundError:
+        return EntryNotFoundError(f"{quoted(match)} has the entries 1 to {entries}, not {at}")
 
     def entries(self, match: str, after: int = 0) -> Iterator[Entry]:
         """The entries of a match, in order, read as they are asked for; those behind event number `after`.

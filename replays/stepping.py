@@ -10,6 +10,7 @@ from hashlib import sha256
 from itertools import islice
 
 import msgspec
+from msgspec import Struct
 
 from domain.codec import CorruptRecordError, replay
 from domain.entry import Entry
@@ -51,7 +52,7 @@ class Steps:
         before, block = msgspec.json.encode(state), list[bytes]()
         try:
             for line in islice(rest, INTERVAL):
-                events = _events(_line(line))
+                events = events_of(line)
                 replay(events, state)
                 block.append(line)
                 self.turns += [event.entry for event in events if isinstance(event, TurnBegan)]
@@ -69,7 +70,7 @@ class Steps:
             return State()
         state = _decode_state(self._states[block])
         for line in self._lines(block)[: into + 1 if at else 0]:
-            fold(_events(_line(line)), state)
+            fold(events_of(line), state)
         return state
 
     def between(self, first: int, last: int | None = None) -> Iterator[Entry]:
@@ -93,8 +94,22 @@ def entry_of(line: bytes) -> Entry:
     """
     read = _line(line)
     jsons = tuple([bytes(event) for event in read.events])
-    return Entry(read.entry, _events(read), bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest())
+    events = tuple([_event(event) for event in jsons])
+    return Entry(read.entry, events, bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest())
 
 
-def _events(line: EntryLine) -> tuple[AnyEvent, ...]:
-    return tuple([_event(event) for event in line.events])
+class _Watched(Struct, gc=False):
+    events: tuple[AnyEvent, ...]
+
+
+_watched = msgspec.json.Decoder(_Watched).decode
+
+
+def events_of(line: bytes) -> tuple[AnyEvent, ...]:
+    """The events of a line, and nothing else of it.
+
+    Raises:
+        msgspec.MsgspecError: it is none, or has an event that this program does not know.
+
+    """
+    return _watched(line).events

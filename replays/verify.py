@@ -9,12 +9,13 @@ from msgspec import Struct
 
 from domain.entry import Entry, play
 from domain.rules.commands import AnyCommand
-from domain.rules.refusal import Refusal, pointer
+from domain.rules.refusal import Refusal
 from domain.rules.ruleset import RULES_VERSION
 from domain.rules.shape import as_a_whole
 from domain.rules.state import State
 from domain.rules.versions import UnknownRulesError, rules_of
 from replays import lines
+from replays.differences import Difference, differences_of
 from replays.files import DamagedFileError, opened
 from replays.merkle import Tree
 from replays.reading import DamageError, Found, Reader, Recording, entry_line
@@ -23,14 +24,6 @@ Verdict = Literal["exact", "diverged", "damaged", "unverifiable"]
 
 GRAVEST_FIRST: tuple[Verdict, ...] = ("diverged", "damaged", "unverifiable", "exact")
 """Of several verdicts the first of these is that of all together."""
-
-
-class Difference(Struct, frozen=True):
-    """A place of an entry, as a JSON Pointer, with what it must hold and what was found there; null: nothing."""
-
-    path: str
-    expected: Any
-    found: Any
 
 
 class Verified(Struct, frozen=True):
@@ -169,7 +162,7 @@ def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
     line = entry_line(found, entry.number)
     recorded = tuple([bytes(event) for event in line.events])
     if entry.event_jsons != recorded:
-        differences = tuple(_differences(_value(entry.event_jsons), _value(recorded), ("events",)))
+        differences = tuple(differences_of(_value(entry.event_jsons), _value(recorded), "events"))
         return DivergedError(found, "its command leads to other events than are recorded", differences)
     if entry.command_json != bytes(line.command):
         return found.damage("its command is not as it was written: it is not in its normal form")
@@ -179,16 +172,3 @@ def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
 def _value(events: tuple[bytes, ...]) -> list[Any]:
     decoded: list[Any] = msgspec.json.decode(b"[" + b",".join(events) + b"]")
     return decoded
-
-
-def _differences(expected: Any, found: Any, path: tuple[str | int, ...]) -> Iterator[Difference]:
-    """The places in which two JSON values differ, the innermost ones."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for key in [*expected, *(key for key in found if key not in expected)]:
-            yield from _differences(expected.get(key), found.get(key), (*path, key))
-    elif isinstance(expected, list) and isinstance(found, list):
-        for place in range(max(len(expected), len(found))):
-            there, here = (values[place] if place < len(values) else None for values in (expected, found))
-            yield from _differences(there, here, (*path, place))
-    elif expected != found or type(expected) is not type(found):
-        yield Difference(pointer(*path), expected, found)

@@ -14,7 +14,7 @@ WRITER = f"soulrift {version('soulrift')}"
 """What this program calls itself in the files that it writes."""
 
 
-def match_lines(match: str, entries: Iterable[Entry]) -> Iterator[bytes]:
+def match_lines(match: str, entries: Iterable[Entry], writer: str = WRITER) -> Iterator[bytes]:
     """The lines of a match, without their newlines: header, entries, end."""
     header, tree = header_line(match), Tree()
     status: Status = "running"
@@ -24,7 +24,7 @@ def match_lines(match: str, entries: Iterable[Entry]) -> Iterator[bytes]:
         tree.append(line)
         status = _status_after(entry, status)
         yield line
-    yield end_line(header, tree.size, tree.root(), status, WRITER)
+    yield end_line(header, tree.size, tree.root(), status, writer)
 
 
 def _status_after(entry: Entry, status: Status) -> Status:

@@ -17,6 +17,7 @@ from domain.codec import CorruptRecordError
 from domain.recorder import StoreError
 from domain.rules.commands import MAX_INTEGER
 from domain.rules.refusal import Refusal
+from domain.rules.versions import UnknownRulesError
 from projections.views import ProjectionError, RebuildNeededError, ViewsError
 from replays.files import DamagedFileError
 from replays.reading import DamageError
@@ -201,6 +202,7 @@ def run() -> NoReturn:
     except (
         MatchNotFoundError,
         IncompleteMatchError,
+        UnknownRulesError,
         DamageError,
         DamagedFileError,
         CorruptRecordError,

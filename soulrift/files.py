@@ -64,4 +64,113 @@ def verify(files: tuple[Path, ...], form: str) -> None:
     sys.exit(verifying.verify(files, form))
 
 
-COMMANDS = (export, import_, verify)
+_match = click.option("--match", type=arguments.Name(), help="Which match of an archive.")
+
+
+@click.command(epilog=arguments.example("replay long-duel --at 40"))
+@click.argument("name", metavar="FILE|MATCH", type=arguments.Name())
+@_match
+@click.option("--at", type=int, metavar="N", help="The board after entry N; 1 is the first.")
+@click.option("--from", "first", type=int, metavar="N", help="The entries from N on.")
+@click.option("--to", "last", type=int, metavar="N", help="The entries up to N.")
+@arguments.db
+@arguments.form("text", "json")
+def replay(
+    name: str, match: str | None, at: int | None, first: int | None, last: int | None, db: str, form: str
+) -> None:
+    """Step through a recording, or show a part of it.
+
+    On a terminal, without options, it is stepped through: ? tells the keys. A recording is watched from its events, so
+    that one that does not verify can be seen as well.
+    """
+    from soulrift import replaying
+
+    if at is not None and (first is not None or last is not None):
+        message = "--at shows the board, --from and --to tell a part; choose"
+        raise click.UsageError(message)
+    replaying.replay(name, db, match, at=at, first=first, last=last, form=form)
+
+
+@click.command(epilog=arguments.example("diff yours.soulrift.jsonl mine.soulrift.jsonl"))
+@click.argument("first", metavar="FILE|MATCH", type=arguments.Name())
+@click.argument("second", metavar="FILE|MATCH", type=arguments.Name())
+@_match
+@arguments.db
+@arguments.form("text", "json")
+def diff(first: str, second: str, match: str | None, db: str, form: str) -> None:
+    """Tell where two recordings first differ.
+
+    In a command, its events or the state after it, and how life and Souls went from there. What the match is called, and
+    the meta of its commands, are not compared. Exit status: 0 the same, 1 different.
+    """
+    from soulrift import replaying
+
+    sys.exit(replaying.diff(first, second, db, match, form))
+
+
+@click.command(epilog=arguments.example("fork long-duel --at 50 --as long-duel-b"))
+@click.argument("match", type=arguments.Name())
+@click.option("--at", required=True, type=int, metavar="N", help="After entry N; 1 is the first.")
+@click.option("--as", "name", required=True, type=arguments.Name(), help="What the new match is called.")
+@arguments.db
+def fork(match: str, at: int, name: str, db: str) -> None:
+    """Begin a new match with the first commands of another one."""
+    from soulrift import store
+    from soulrift.terminal import Output
+
+    with store.open_to_write(db) as matches:
+        answer = matches.fork(match, at, name)
+    output = Output()
+    output.line(f"{name} is a fork of {match} after entry {answer.entry.number}; `soulrift play` goes on with it")
+    output.end()
+
+
+@click.command(epilog=arguments.example("whatif long-duel --ruleset soulburn_per_power=2"))
+@click.argument("name", metavar="FILE|MATCH", type=arguments.Name())
+@_match
+@click.option("--at", type=int, metavar="N", help="The entry whose command is another one.")
+@click.option("--instead", metavar="JSON", help="The other command, with --at.")
+@click.option(
+    "--ruleset", multiple=True, metavar="FIELD=VALUE", help="Another value of a field of the ruleset; repeatable."
+)
+@click.option("--rules-version", type=int, metavar="V", help="Another version of the rules.")
+@arguments.db
+@arguments.form("text", "json")
+def whatif(
+    name: str,
+    match: str | None,
+    at: int | None,
+    instead: str | None,
+    ruleset: tuple[str, ...],
+    rules_version: int | None,
+    db: str,
+    form: str,
+) -> None:
+    """Play a recording on changed ground, and tell what follows.
+
+    What becomes illegal and by which rule, what goes otherwise, and life in the end side by side. Nothing is written.
+    """
+    from domain.rules import decode_command
+    from replays.branches import Change
+    from soulrift import replaying
+
+    if (at is None) is not (instead is None):
+        message = "--at and --instead belong together: which entry, and the command that it gets"
+        raise click.UsageError(message)
+    if instead is None and not ruleset and rules_version is None:
+        message = "say what is to be otherwise: --at with --instead, --ruleset or --rules-version"
+        raise click.UsageError(message)
+    fields = dict(_field(chosen) for chosen in ruleset)
+    command = None if instead is None else decode_command(instead)
+    replaying.whatif(name, db, match, Change(at, command, fields, rules_version), form)
+
+
+def _field(chosen: str) -> tuple[str, int | str]:
+    name, equals, value = chosen.partition("=")
+    if not equals:
+        message = f"{chosen} is not FIELD=VALUE"
+        raise click.BadParameter(message, param_hint="--ruleset")
+    return name, int(value) if value.lstrip("-").isdecimal() else value
+
+
+COMMANDS = (export, import_, verify, replay, diff, fork, whatif)

@@ -106,10 +106,10 @@ class Names:
 
 
 class Notation:
-    """Tells the entries of one match, from its first one on."""
+    """Tells the entries of one match, from its first one on, or from where these names were known."""
 
-    def __init__(self) -> None:
-        self.names = Names()
+    def __init__(self, names: Names | None = None) -> None:
+        self.names = names or Names()
         self._who_width = 0
 
     def line(self, entry: Entry) -> Text:

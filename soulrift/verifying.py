@@ -8,6 +8,7 @@ import click
 import msgspec
 from rich.text import Text
 
+from replays.differences import Difference
 from replays.verify import GRAVEST_FIRST, Verdict, Verified, verify_file
 from soulrift.board import table
 from soulrift.terminal import Output, bar
@@ -51,12 +52,17 @@ def _lines(path: Path, verified: Verified) -> Iterator[Text | str]:
     style = "green" if verified.verdict == "exact" else "bold red"
     place = f"{path}" if verified.match is None else f"{path}: {verified.match}"
     yield Text.assemble(f"{place}: ", (verified.verdict, style), f": {told(verified)}")
-    differences = verified.differences[:MOST_DIFFERENCES]
-    if differences:
-        cells = ((each.path, _shown(each.expected), _shown(each.found)) for each in differences)
-        yield from table(cells, ("in the entry", "must be", "is recorded as"))
-    if len(verified.differences) > MOST_DIFFERENCES:
-        yield f"  and {len(verified.differences) - MOST_DIFFERENCES} more places, with --format json"
+    if verified.differences:
+        yield from differences_table(verified.differences, "must be", "is recorded as")
+
+
+def differences_table(differences: Sequence[Difference], expected: str, found: str) -> Iterator[Text]:
+    """Differences within an entry, side by side, under these headings; not more than people read."""
+    shown = differences[:MOST_DIFFERENCES]
+    cells = ((each.path, _shown(each.expected), _shown(each.found)) for each in shown)
+    yield from table(cells, ("in the entry", expected, found))
+    if len(differences) > len(shown):
+        yield Text(f"  and {len(differences) - len(shown)} more places, with --format json")
 
 
 def _shown(value: Any) -> str:
