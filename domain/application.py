@@ -21,7 +21,7 @@ from domain.codec import Codec, CorruptRecordError, replay
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
 from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
-from domain.rules.commands import AnyCommand, Origin, StartMatch
+from domain.rules.commands import MAX_INTEGER, AnyCommand, Origin, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.state import State
 
@@ -321,18 +321,18 @@ class Matches(Application[str]):
             EntryNotFoundError: it has no such entry.
 
         """
-        with self._one_writer:
-            current = self._match(match).state
-            if at is None:
-                return current.copy()
-        if not 1 <= at <= current.entries:
-            raise self._no_entry(match, current.entries, at)
+        if at is None:
+            with self._one_writer:
+                return self._match(match).state.copy()
         state = State()
         if self.snapshots:  # entries have one event or more: a snapshot at event `at` is not past entry `at`
-            for snapshot in self.snapshots.get(match, lte=at, desc=True, limit=1):
+            for snapshot in self.snapshots.get(match, lte=min(at, MAX_INTEGER), desc=True, limit=1):
                 state = cast("MatchSnapshot", snapshot).state
         events = cast("Iterator[AnyEvent]", self.events.get(match, gt=state.events))
-        return replay(takewhile(lambda event: event.entry <= at, events), state)
+        replay(takewhile(lambda event: event.entry <= at, events), state)
+        if at < 1 or state.entries < at:
+            raise self._no_entry(match, self.state(match).entries, at)
+        return state
 
     def _no_entry(self, match: str, entries: int, at: int) -> EntryNotFoundError:
         return EntryNotFoundError(f"{quoted(match)} has the entries 1 to {entries}, not {at}")

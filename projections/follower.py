@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -123,7 +124,7 @@ class Follower:
             time.sleep(POLL)
             return True
         with self._views.lease() as held:
-            if held:
+            if held():
                 self._forget()
                 with suppress(OvertakenError):
                     return self._catch_up(end, advance) > 0
@@ -147,14 +148,14 @@ class Follower:
             try:
                 with self._views.lease() as held:
                     self._forget()
-                    while held:
+                    while held():
                         taken = self._step()
                         yield taken
                         if not taken:
                             time.sleep(POLL)
             except OvertakenError:
                 log.info("another process has followed meanwhile")
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, TimeoutError) as error:
                 log.warning("the database cannot be followed; trying again", extra={"reason": str(error)})
             yield None
             time.sleep(POLL)
@@ -170,7 +171,7 @@ class Follower:
         last = time.monotonic() + RECONNECT_SECONDS
         while True:
             with self._views.lease() as held:
-                if held:
+                if held():
                     self._views.clear()
                     self._forget()
                     return self._catch_up(self._end(), advance)
@@ -189,7 +190,7 @@ class Follower:
         self.see_all_counted()
         before = self._views.progress()
         with self._views.lease() as held:
-            followed = not held
+            followed = self._views.writable and not held()
         end = self._end()
         lag = self._log.rows_up_to(end) - before.events
         seconds = 0.5
@@ -226,7 +227,11 @@ class Follower:
         if not found and not self._matches.has(match):
             raise self._matches.not_found(match)
         row = self._log.first_row_of_entry_at(match, found[0][0]) if found else None
-        if row is None or self._codec.seal(row).line_hash != found[0][1]:
+        try:
+            same = row is not None and self._codec.seal(row).line_hash == found[0][1]
+        except CorruptRecordError:
+            same = False
+        if not same:
             raise RebuildNeededError(f"the views tell of another match {match} than the store")
 
     # ------------------------------------------------------------ a batch
@@ -249,46 +254,55 @@ class Follower:
 
     def _step(self) -> int:
         """Take in a batch; how many rows that were."""
+        before = self._progress or self._views.progress()
         try:
-            before = self._progress or self._views.progress()
             entries = self._new_entries(before)
             if not entries:
                 self._progress = before
                 return 0
-            changes, matches = Changes(), before.matches
-            for rows in entries:
-                matches = max(matches, self._take(changes, rows, matches + 1))
-            self._taker.finish(changes)
-            first, last = entries[-1][0], entries[-1][-1]
-            events = before.events + sum(map(len, entries))
-            progress = Progress(last[0], first[0], self._seal(first).line_hash, events, matches)
-            self._views.write(changes, before, progress)
+            self._progress = self._take_in(before, entries)
+        except RebuildNeededError as error:
+            self._forget()
+            if self._views.progress() != before:
+                raise OvertakenError from error
+            raise
         except BaseException:
             self._forget()  # what is known may be ahead of what was written
             raise
-        self._progress = progress
         for match in list(self._followed)[: max(0, len(self._followed) - KNOWN)]:
             del self._followed[match]
-        return progress.events - before.events
+        return self._progress.events - before.events
+
+    def _take_in(self, before: Progress, entries: list[list[LogRow]]) -> Progress:
+        """Write what entries make; how far the views tell then. Where one cannot be taken in, those before it are."""
+        changes, matches = Changes(), before.matches
+        for place, rows in enumerate(entries):
+            try:
+                matches = max(matches, self._take(changes, rows, matches + 1))
+            except ProjectionError:
+                self._followed.clear()  # that entry has left its traces
+                if place:
+                    self._take_in(before, entries[:place])
+                raise
+        self._taker.finish(changes)
+        last = entries[-1]
+        events = before.events + sum(map(len, entries))
+        progress = Progress(last[-1][0], last[0][0], len(last), _digest(last), events, matches)
+        self._views.write(changes, before, progress)
+        return progress
 
     def _new_entries(self, progress: Progress) -> list[list[LogRow]]:
         """The rows of the next entries, each whole."""
         limit = BATCH
         while True:
             rows, more = self._new_rows(progress, limit)
-            heads = [place for place, row in enumerate(rows) if row[4].startswith(HEAD)]
-            if rows and heads[:1] != [0]:
-                position, match, version, *_ = rows[0]
-                message = (
-                    f"event {version} of {match}, in row {position}, belongs to no entry: its first row is missing"
-                )
-                raise ProjectionError(message)
-            if more:  # the last entry may go on
-                heads = heads or [0]
-            else:
-                heads.append(len(rows))
-            if len(heads) > 1 or not more:
-                return [rows[start:end] for start, end in pairwise(heads)]
+            starts = [
+                place for place, row in enumerate(rows) if not place or _is_head(row) or row[1] != rows[place - 1][1]
+            ]
+            if not more:  # else the last entry may go on
+                starts.append(len(rows))
+            if len(starts) > 1 or not more:
+                return [rows[start:end] for start, end in pairwise(starts)]
             limit *= 2
 
     def _new_rows(self, progress: Progress, limit: int) -> tuple[list[LogRow], bool]:
@@ -298,24 +312,19 @@ class Follower:
             RebuildNeededError: what is at the position is not what was taken in.
 
         """
+        limit += progress.entry_rows
         rows = self._log.select_log(progress.entry_position, limit)
-        more = len(rows) == limit
-        if progress.events:
-            known = rows[0] if rows else None
-            if (
-                known is None
-                or known[0] != progress.entry_position
-                or not known[4].startswith(HEAD)
-                or self._codec.seal(known[4]).line_hash != progress.line_hash
-            ):
-                raise RebuildNeededError("the log was cut or replaced since the views were made")
-            rows = [row for row in rows if row[0] > progress.position]
-        return rows, more
+        known, new = rows[: progress.entry_rows], rows[progress.entry_rows :]
+        if progress.events and _digest(known) != progress.digest:
+            raise RebuildNeededError("the log was cut or replaced since the views were made")
+        return new, len(rows) == limit
 
     def _take(self, changes: Changes, rows: list[LogRow], next_number: int) -> int:
         """Take in an entry; the number of its match, which is the next one if it is new."""
         first = rows[0]
         match = first[1]
+        if not _is_head(first):
+            raise _stopped(first, CorruptRecordError("it belongs to no entry: the first row of one is missing"))
         followed = self._followed.pop(match, None) or self._load(match, next_number)
         number, state = followed
         if first[2] <= state.events:
@@ -353,9 +362,21 @@ class Follower:
             state = self._matches.state(match, entries)
         except (MatchNotFoundError, EntryNotFoundError):
             state = State()
+        except CorruptRecordError as error:
+            message = f"the match {match} cannot be read up to entry {entries}: {error}"
+            raise ProjectionError(message) from error
         if state.events != events:
             raise RebuildNeededError(f"the match {match} is not as it was when the views were made")
         return _Followed(number, state)
+
+
+def _is_head(row: LogRow) -> bool:
+    return isinstance(row[4], bytes) and row[4].startswith(HEAD)
+
+
+def _digest(rows: list[LogRow]) -> str:
+    """What identifies rows of the log, whatever somebody stored in them."""
+    return sha256(repr(rows).encode(errors="surrogatepass")).hexdigest()
 
 
 def _stopped(row: LogRow, error: Exception) -> ProjectionError:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from domain.postgres import PostgresMatchRecorder
 
 
-def views_of(matches: Matches, models: Iterable[ReadModel] = MODELS) -> Views:
+def views_of(matches: Matches, models: Iterable[ReadModel] = MODELS, name: str = "views") -> Views:
     """The views of these matches: in the file `<the store's>.views`, or in the schema `<the store's>_views`.
 
-    They are made if they can be. Whoever opens them closes them.
+    They are made if they can be. Whoever opens them closes them. Read models of one's own need another `name`.
 
     Raises:
         ViewsError: there are none, and none can be made.
@@ -25,10 +25,11 @@ def views_of(matches: Matches, models: Iterable[ReadModel] = MODELS) -> Views:
     """
     path = matches.env.get("SQLITE_DBNAME")
     if path is None:
-        from projections.postgres import PostgresViews
+        from projections.postgres import PostgresViews, schema_of_views
 
-        return PostgresViews(cast("PostgresMatchRecorder", matches.recorder), models)
-    return SQLiteViews(path if path == MEMORY else f"{path}.views", models)
+        store = cast("PostgresMatchRecorder", matches.recorder)
+        return PostgresViews(store, schema_of_views(store.datastore.schema, name), models)
+    return SQLiteViews(path if path == MEMORY else f"{path}.{name}", models)
 
 
 def views_in_memory(models: Iterable[ReadModel] = MODELS) -> Views:

@@ -32,16 +32,17 @@ TALLIES = Table(
 
 
 class PlayerRow(Struct, frozen=True):
-    """A player's matches, of which so many were won and drawn or are running, and what the player did in all of them.
+    """A player's matches, of which so many were won, lost or drawn or run, and what was done in them all.
 
     `collected` are the Souls of creatures that the player controlled when they were destroyed (C-1), `spent` the Souls
     consumed (P-4), `burned_…` the life that Soulburn took by source (B-2, B-3, B-4), `rifts_…` the Rifts opened, by
-    rank.
+    rank, and `damage_per_match` the life that all Soulburn took, a match.
     """
 
     player: str
     matches: int
     won: int
+    lost: int
     drawn: int
     running: int
     collected: int
@@ -52,16 +53,7 @@ class PlayerRow(Struct, frozen=True):
     rifts_1: int
     rifts_2: int
     rifts_3: int
-
-    @property
-    def lost(self) -> int:
-        """The matches that somebody else won."""
-        return self.matches - self.won - self.drawn - self.running
-
-    @property
-    def damage_per_match(self) -> float:
-        """The life that Soulburn took, a match."""
-        return (self.burned_overpay + self.burned_fizzle + self.burned_rift) / self.matches
+    damage_per_match: float
 
 
 def players(views: Views, player: str | None = None) -> Iterator[PlayerRow]:
@@ -69,14 +61,17 @@ def players(views: Views, player: str | None = None) -> Iterator[PlayerRow]:
     where, asked = ("WHERE t.player=? ", (player,)) if player is not None else ("", ())
     sums = ", ".join(f"CAST(sum(t.{column}) AS bigint)" for column in _COUNTED)
     for row in views.query(
-        "SELECT t.player, count(*), "  # noqa: S608 - names of ours
-        "count(CASE WHEN m.winner=t.player AND m.status='ended' THEN 1 END), "
-        "count(CASE WHEN m.winner IS NULL AND m.status='ended' THEN 1 END), "
-        f"count(CASE WHEN m.status='running' THEN 1 END), {sums} "
+        f"SELECT t.player, count(*), {_ended('m.winner=t.player')}, {_ended('m.winner<>t.player')}, "  # noqa: S608 - names of ours
+        f"{_ended('m.winner IS NULL')}, count(CASE WHEN m.status='running' THEN 1 END), {sums} "
         f"FROM tallies t JOIN matches m ON m.match=t.match {where}GROUP BY t.player ORDER BY t.player",
         asked,
     ):
-        yield PlayerRow(*row)
+        burned = sum(amount for column, amount in zip(_COUNTED, row[6:], strict=True) if column.startswith("burned"))
+        yield PlayerRow(*row, damage_per_match=burned / row[1])
+
+
+def _ended(how: str) -> str:
+    return f"count(CASE WHEN m.status='ended' AND {how} THEN 1 END)"
 
 
 _NOTHING = (0,) * len(_COUNTED)

@@ -1,7 +1,8 @@
 """Views in a PostgreSQL database, in a schema of their own beside the store's."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 
 from eventsourcing.persistence import PersistenceError
@@ -11,42 +12,70 @@ from psycopg.sql import Identifier
 from domain.postgres import PostgresMatchRecorder
 from projections.read_model import Changes, ReadModel
 from projections.tables import Record, Table
-from projections.views import PROGRESS, OvertakenError, Progress, RebuildNeededError, Views, ViewsError
+from projections.views import NO_VIEWS, PROGRESS, OvertakenError, Progress, RebuildNeededError, Views, ViewsError
 
 _LOCK_SCHEMA = "SELECT pg_advisory_xact_lock(3, hashtext(?))"
 _LEASE = b"SELECT pg_try_advisory_lock(4, hashtext(%s)) AS held"
 _RELEASE = b"SELECT pg_advisory_unlock(4, hashtext(%s))"
 _HAS_SCHEMA = "SELECT 1 FROM pg_namespace WHERE nspname=?"
-_MAY_WRITE = "SELECT has_table_privilege(?, 'INSERT')"
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname=?"
+_COLUMNS = (
+    "SELECT relname, attname FROM pg_attribute JOIN pg_class ON attrelid=pg_class.oid "
+    "JOIN pg_namespace ON relnamespace=pg_namespace.oid "
+    "WHERE nspname=? AND relkind='r' AND attnum > 0 AND NOT attisdropped"
+)
+_MAY = (
+    "SELECT has_schema_privilege(?, 'USAGE') AND has_table_privilege(?, 'SELECT'), "
+    "current_setting('transaction_read_only')='off' AND has_table_privilege(?, 'INSERT')"
+)
 _SEARCH = "SELECT set_config('search_path', ?, true), set_config('idle_in_transaction_session_timeout', '0', true)"
+_ANOTHER_VERSION = errors.UndefinedTable | errors.UndefinedColumn | errors.InvalidSchemaName
+_FORBIDDEN = errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction
+
+_LONGEST_NAME = 63
+"""Bytes of the name of a schema; PostgreSQL cuts off the rest."""
+
+
+def schema_of_views(schema: str, name: str) -> str:
+    """The schema of the views beside a store's: `<the store's>_<name>`, shortened where that would be too long."""
+    wanted = f"{schema}_{name}"
+    if len(wanted.encode()) <= _LONGEST_NAME:
+        return wanted
+    return f"{schema.encode()[:30].decode(errors='ignore')}_{sha256(wanted.encode()).hexdigest()[:16]}_{name[:15]}"
 
 
 class PostgresViews(Views):
-    """Views in the schema `<the store's>_views`, which is made if it can be; to read alone for who may not write them.
+    """Views in a schema of this name, which is made if it can be; to read alone for who may not write them.
 
     Raises:
-        ViewsError: there is none, and none can be made.
+        ViewsError: there are none, and none can be made.
 
     """
 
-    def __init__(self, store: PostgresMatchRecorder, models: Iterable[ReadModel]) -> None:
+    def __init__(self, store: PostgresMatchRecorder, schema: str, models: Iterable[ReadModel]) -> None:
         super().__init__(models)
         self._store = store
         self._datastore = store.datastore
-        self._schema = f"{self._datastore.schema}_views"
-        self.name = f"the schema {self._schema}"
-        self._search_path = ", ".join(
-            Identifier(schema).as_string() for schema in (self._schema, self._datastore.schema)
-        )
+        self._schema = schema
+        self._quoted = Identifier(schema).as_string()
+        self._search_path = f"{self._quoted}, {Identifier(self._datastore.schema).as_string()}"
+        self.name = f"the schema {schema}"
         try:
-            if not self._datastore.query(_HAS_SCHEMA, (self._schema,)):
+            if not self._datastore.query(_TABLES, (schema,)):
                 self._make()
-            quoted = f"{Identifier(self._schema).as_string()}.{PROGRESS.name}"
-            self.writable = self._datastore.query(_MAY_WRITE, (quoted,))[0][0]
+            there = PROGRESS.name in self._tables()
+            progress = f"{self._quoted}.{PROGRESS.name}"
+            reads, writes = self._datastore.query(_MAY, (schema, progress, progress))[0] if there else (True, True)
         except PersistenceError as error:
-            if isinstance(error.__cause__, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
-                raise ViewsError(f"no views can be made in {self.name}: {error}") from None
+            if isinstance(error.__cause__, _FORBIDDEN):
+                raise ViewsError(f"{NO_VIEWS} {self.name}: {error}") from error
             raise
+        if not reads:
+            raise ViewsError(f"{self.name} may not be read by this role")
+        self.writable = writes
+
+    def _tables(self) -> list[str]:
+        return [name for (name,) in self._datastore.query(_TABLES, (self._schema,))]
 
     def query(self, sql: str, asked: Sequence[Any] = ()) -> list[Record]:
         """The rows of a SELECT."""
@@ -75,8 +104,10 @@ class PostgresViews(Views):
         try:
             yield
         except PersistenceError as error:
-            if isinstance(error.__cause__, errors.UndefinedTable | errors.UndefinedColumn | errors.InvalidSchemaName):
+            if isinstance(error.__cause__, _ANOTHER_VERSION):
                 raise RebuildNeededError(f"{self.name} is not one of views of this version ({error})") from error
+            if isinstance(error.__cause__, _FORBIDDEN):
+                raise ViewsError(f"{NO_VIEWS} {self.name}: {error}") from error
             raise
 
     @contextmanager
@@ -87,12 +118,15 @@ class PostgresViews(Views):
             yield
 
     @contextmanager
-    def lease(self) -> Iterator[bool]:
+    def lease(self) -> Iterator[Callable[[], bool]]:
         """An advisory lock of a session, which ends with it."""
+        if not self.writable:
+            yield lambda: False
+            return
         with self._datastore.get_connection() as connection:
             held = connection.execute(_LEASE, (self._schema,)).fetchone()["held"]
             try:
-                yield held
+                yield lambda: held and bool(connection.execute(b"SELECT 1"))  # the session may have ended meanwhile
             finally:
                 if held and not connection.closed:
                     connection.execute(_RELEASE, (self._schema,))
@@ -108,22 +142,32 @@ class PostgresViews(Views):
             _insert(connection, PROGRESS, [self._row(after)])
 
     def clear(self) -> None:
-        """Make the schema anew."""
-        self._make(anew=True)
+        """Make all tables anew; where they are those of these read models they are emptied, and keep their rights."""
+        self._make(anew=True, ours=self._are_ours())
 
-    def _make(self, *, anew: bool = False) -> None:
-        schema = Identifier(self._schema).as_string()
+    def _make(self, *, anew: bool = False, ours: bool = False) -> None:
         with self._transaction() as connection:
             self._datastore.query(_LOCK_SCHEMA, (self._schema,))
-            if anew:
-                connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
-            elif self._datastore.query(_HAS_SCHEMA, (self._schema,)):
-                return  # another process made it meanwhile
-            connection.execute(f"CREATE SCHEMA {schema}".encode())
-            for table in (PROGRESS, *self.tables):
-                for statement in table.create('text COLLATE "C"'):
-                    connection.execute(statement.encode())
+            there = self._tables()
+            if there and not anew:
+                return  # another process made them meanwhile
+            if not self._datastore.query(_HAS_SCHEMA, (self._schema,)):
+                connection.execute(f"CREATE SCHEMA {self._quoted}".encode())
+            if ours:
+                connection.execute(f"TRUNCATE {', '.join(there)}".encode())
+            else:
+                for table in there:
+                    connection.execute(f"DROP TABLE {self._quoted}.{Identifier(table).as_string()}".encode())
+                for made in (PROGRESS, *self.tables):
+                    for statement in made.create('text COLLATE "C"'):
+                        connection.execute(statement.encode())
             _insert(connection, PROGRESS, [self._row(Progress())])
+
+    def _are_ours(self) -> bool:
+        """Whether all tables are there, with the columns that these read models give them."""
+        tables = (PROGRESS, *self.tables)
+        wanted = {(table.name, column) for table in tables for column in table.columns}
+        return set(self._datastore.query(_COLUMNS, (self._schema,))) == wanted
 
     def close(self) -> None:
         """Nothing: the sessions are the store's."""

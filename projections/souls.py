@@ -11,6 +11,7 @@ from domain.rules.commands import OnCard
 from domain.rules.events import (
     ControlChanged,
     CostPaid,
+    CreatureDestroyed,
     Modifier,
     RulingMade,
     SoulCollected,
@@ -18,7 +19,6 @@ from domain.rules.events import (
     SoulReaped,
     SoulReleased,
     SoulReturned,
-    WholeCard,
 )
 from projections.payments import COLUMNS, Outcome, spent_souls
 from projections.read_model import Changes, LoggedEntry, ReadModel
@@ -32,6 +32,7 @@ SOULS = Table(
         "soul": "bigint",
         "entry": "bigint",
         "rank": "bigint",
+        "source": "text",
         "creature": "text",
         "creature_rank": "bigint",
         "modifiers": "text",
@@ -66,11 +67,15 @@ another rank.
 
 
 class Release(Struct, frozen=True):
-    """How a Soul came: in which entry, of which creature (null: an effect, or a judge), and for what cause, if one was
-    given. The creature's own rank (null counts as 0, C-4) and the modifiers explain its rank (C-3, C-7, C-8).
+    """How a Soul came: in which entry, with which rank, by what, and for what cause, if one was given.
+
+    Of a "creature" its own rank (null counts as 0, C-4) and the modifiers explain that of the Soul (C-3, C-7, C-8); it
+    may also be released by an "effect" (C-9), or by a "ruling" (J-2).
     """
 
     entry: int
+    rank: int
+    source: Literal["creature", "effect", "ruling"]
     creature: str | None
     creature_rank: int | None
     modifiers: tuple[Modifier, ...]
@@ -176,8 +181,9 @@ def history(views: Views, match: str, soul: int | None = None) -> Iterator[SoulH
         key=3,
     )
     step = next(steps, None)
-    for number, entry, rank, creature, creature_rank, modifiers, cause, *payment in views.stream(
-        f"SELECT s.soul, s.entry, s.rank, s.creature, s.creature_rank, s.modifiers, s.cause, {COLUMNS} FROM souls s "  # noqa: S608 - the same
+    for number, entry, rank, source, creature, creature_rank, modifiers, cause, *payment in views.stream(
+        "SELECT s.soul, s.entry, s.rank, s.source, s.creature, s.creature_rank, s.modifiers, s.cause, "  # noqa: S608 - the same
+        f"{COLUMNS} FROM souls s "
         "LEFT JOIN soul_steps t ON t.match=s.match AND t.soul=s.soul AND t.step='spent' "
         "LEFT JOIN payments p ON p.match=t.match AND p.payment=t.payment "
         "LEFT JOIN payment_ends e ON e.match=p.match AND e.payment=p.payment "
@@ -192,7 +198,7 @@ def history(views: Views, match: str, soul: int | None = None) -> Iterator[SoulH
         yield SoulHistory(
             number,
             life.reranked[-1].rank if life.reranked else rank,
-            Release(entry, creature, creature_rank, _modifiers(modifiers), cause),
+            Release(entry, rank, source, creature, creature_rank, _modifiers(modifiers), cause),
             tuple(life.moves),
             tuple(life.controlled),
             tuple(life.reranked),
@@ -224,13 +230,14 @@ def _came(
     entry: LoggedEntry,
     soul: int,
     rank: int,
+    source: str,
     cause: str | None,
-    creature: WholeCard | None = None,
+    creature: CreatureDestroyed | None = None,
     modifiers: tuple[Modifier, ...] = (),
 ) -> None:
     name, creature_rank = (creature.card, creature.rank) if creature else (None, None)
     explained = _encode(modifiers).decode()
-    changes[SOULS].append((entry.match, soul, entry.number, rank, name, creature_rank, explained, cause))
+    changes[SOULS].append((entry.match, soul, entry.number, rank, source, name, creature_rank, explained, cause))
 
 
 def _step(
@@ -251,12 +258,12 @@ def _step(
 
 def _soul_collected(changes: Changes, entry: LoggedEntry, _: State, event: SoulCollected) -> None:
     creature = entry.destroyed[event.creature]
-    _came(changes, entry, event.soul, event.rank, creature.cause, creature, event.modifiers)
+    _came(changes, entry, event.soul, event.rank, "creature", creature.cause, creature, event.modifiers)
     _step(changes, entry, event.soul, event.n, "aether")
 
 
 def _soul_released(changes: Changes, entry: LoggedEntry, _: State, event: SoulReleased) -> None:
-    _came(changes, entry, event.soul, event.rank, event.cause)
+    _came(changes, entry, event.soul, event.rank, "effect", event.cause)
     _step(changes, entry, event.soul, event.n, "aether")
 
 
@@ -292,7 +299,7 @@ def _ruling_made(changes: Changes, entry: LoggedEntry, state: State, event: Ruli
             continue
         if correction.new_soul is not UNSET:
             soul, to = correction.new_soul.soul, correction.new_soul.to
-            _came(changes, entry, soul, correction.new_soul.rank, event.reason)
+            _came(changes, entry, soul, correction.new_soul.rank, "ruling", event.reason)
         elif correction.soul is not UNSET:
             soul, to = correction.soul.soul, correction.soul.to
         else:

@@ -1,7 +1,8 @@
 """Views in a SQLite file beside the store, or in memory."""
 
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ from domain.sqlite import MEMORY
 from domain.sqlite_files import LOCK_SECONDS, read_only_connection
 from projections.read_model import Changes, ReadModel
 from projections.tables import Record
-from projections.views import PROGRESS, OvertakenError, Progress, RebuildNeededError, Views, ViewsError
+from projections.views import NO_VIEWS, PROGRESS, OvertakenError, Progress, RebuildNeededError, Views, ViewsError
 
 _CODE = 0xFF
 """The bits of an extended error code that say what kind it is."""
 
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NOT_OURS = ("no such table", "no such column", "unsupported file format", "malformed database schema")
 
 
 class SQLiteViews(Views):
@@ -33,36 +36,44 @@ class SQLiteViews(Views):
         super().__init__(models)
         self.name = path
         self._lock = None if path == MEMORY else FileLock(f"{path}.lease")
-        try:
-            self._connection = self._open()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & _CODE not in _FORBIDDEN:
-                raise
-            self.writable = False
-            self._connection = self._open_to_read(error)
+        self._connection = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
+        path = Path(self.name)
+        self.writable = self._lock is None or (
+            os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+        )
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last rows, which are read again
-            with _transaction(connection):
-                if not _tables(connection):
-                    self._create(connection)
-        except sqlite3.OperationalError:
-            connection.close()
+            if not self.writable:
+                return read_only_connection(path)
+            connection = sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
+            self._prepare(connection)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _CODE in _FORBIDDEN:
+                raise ViewsError(f"{NO_VIEWS} {self.name}: {error}") from error
             raise
-        except sqlite3.DatabaseError as error:  # whoever asks it is told so, and a rebuild can mend it
-            if error.sqlite_errorcode & _CODE not in _DAMAGED:
-                connection.close()
-                raise
+        self._inode = self._inode_now()
         return connection
 
-    def _open_to_read(self, reason: Exception) -> sqlite3.Connection:
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the tables of a new file; one that is damaged is left to whoever asks it, and to a rebuild."""
         try:
-            return read_only_connection(Path(self.name))
-        except sqlite3.OperationalError:
-            raise ViewsError(f"no views can be made in {self.name}: {reason}") from None
+            connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last rows, which are read again
+            if not _tables(connection):
+                connection.execute("PRAGMA journal_mode=WAL")
+                with _transaction(connection):
+                    if not _tables(connection):
+                        self._create(connection)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                connection.close()
+                raise
+
+    def _inode_now(self) -> int | None:
+        try:
+            return None if self._lock is None else Path(self.name).stat().st_ino
+        except FileNotFoundError:
+            return 0
 
     def _create(self, connection: sqlite3.Connection) -> None:
         for table in (PROGRESS, *self.tables):
@@ -82,18 +93,23 @@ class SQLiteViews(Views):
             yield
 
     @contextmanager
-    def lease(self) -> Iterator[bool]:
+    def lease(self) -> Iterator[Callable[[], bool]]:
         """A lock of the operating system on a file beside the views, which ends with the process."""
         if self._lock is None:
-            yield True
+            yield lambda: True
             return
         try:
+            if not self.writable:
+                raise Timeout(self.name)  # noqa: TRY301 - nobody who may not write follows
             self._lock.acquire(blocking=False)
         except Timeout:
-            yield False
+            yield lambda: False
             return
         try:
-            yield True
+            if self._inode != self._inode_now():  # somebody deleted the file, or put another one in its place
+                self._connection.close()
+                self._connection = self._open()
+            yield lambda: self._inode == self._inode_now()
         finally:
             self._lock.release()
 
@@ -114,7 +130,7 @@ class SQLiteViews(Views):
                     self._connection.execute(f'DROP TABLE "{table}"')
                 self._create(self._connection)
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode & _CODE not in _DAMAGED:
+            if not _is_damage(error):
                 raise
             self._connection.close()
             for end in ("", "-wal", "-shm"):
@@ -131,10 +147,20 @@ class SQLiteViews(Views):
             yield
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _CODE
-            no_table = code == sqlite3.SQLITE_ERROR and "no such" in str(error)
-            if code in _DAMAGED or no_table:
+            if _is_damage(error):
                 raise RebuildNeededError(f"the views in {self.name} are damaged ({error})") from error
+            if code in _BUSY:
+                message = f"another program has kept {self.name} locked for {LOCK_SECONDS} seconds"
+                raise TimeoutError(message) from error
+            if code in _FORBIDDEN:
+                raise ViewsError(f"{NO_VIEWS} {self.name}: {error}") from error
             raise
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether SQLite says of a file that it is not what this program made."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _CODE
+    return code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and any(said in str(error) for said in _NOT_OURS))
 
 
 @contextmanager
@@ -151,7 +177,7 @@ def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE")
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
     with closing(connection.execute("SELECT name FROM sqlite_master WHERE type='table'")) as found:
-        return [name for (name,) in found]
+        return [name for (name,) in found if not name.startswith("sqlite_")]
 
 
 def _insert(connection: sqlite3.Connection, table: str, rows: list[Record], on_conflict: str = "") -> None:

@@ -5,7 +5,7 @@ apart from the store: whoever may only read it can still be answered, and making
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -26,7 +26,8 @@ PROGRESS = Table(
         "id": "bigint",
         "position": "bigint",
         "entry_position": "bigint",
-        "line_hash": "text",
+        "entry_rows": "bigint",
+        "digest": "text",
         "events": "bigint",
         "matches": "bigint",
         "models": "text",
@@ -36,17 +37,22 @@ PROGRESS = Table(
 )
 
 
+NO_VIEWS = "no views can be made or written in"
+"""What is said to those who may not."""
+
+
 class Progress(Struct, frozen=True):
     """How far views tell: the position of the last row of the log that was taken in, and how many rows and matches
     there were up to it.
 
-    `entry_position` is the position of the first row of the last entry, and `line_hash` that entry's hash: whether the
-    log is still the one that was read.
+    The last entry began at `entry_position`, had so many rows, and this `digest` of them: whether the log is still the
+    one that was read.
     """
 
     position: int = 0
     entry_position: int = 0
-    line_hash: str = ""
+    entry_rows: int = 0
+    digest: str = ""
     events: int = 0
     matches: int = 0
 
@@ -90,12 +96,12 @@ class Views(ABC):
             RebuildNeededError: they were made by other versions of these read models, or are damaged.
 
         """
-        rows = self.query("SELECT position, entry_position, line_hash, events, matches, models FROM progress")
+        rows = self.query("SELECT position, entry_position, entry_rows, digest, events, matches, models FROM progress")
         if len(rows) != 1:
             raise RebuildNeededError(f"the views in {self.name} do not say how far they tell")
         *progress, versions = rows[0]
         if versions != self._versions:
-            raise RebuildNeededError(f"the views in {self.name} were made by another version of Soulrift")
+            raise RebuildNeededError(f"the views in {self.name} are of other read models, or of other versions of them")
         return Progress(*progress)
 
     def stream(
@@ -136,8 +142,8 @@ class Views(ABC):
         """All that is asked within is answered of one moment."""
 
     @abstractmethod
-    def lease(self) -> AbstractContextManager[bool]:
-        """Whether this process is the one that follows the log now; it is until the end, however it ends."""
+    def lease(self) -> AbstractContextManager[Callable[[], bool]]:
+        """Whether this process is the one that follows the log, to be asked at any time until the end of this."""
 
     @abstractmethod
     def write(self, changes: Changes, before: Progress, after: Progress) -> None:
@@ -161,7 +167,8 @@ class Views(ABC):
             1,
             progress.position,
             progress.entry_position,
-            progress.line_hash,
+            progress.entry_rows,
+            progress.digest,
             progress.events,
             progress.matches,
             self._versions,

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +24,8 @@ def answer(
     """Write rows of this kind in one of the `FORMS`; for people, as the lines that `lines` makes of them."""
     output = Output()
     if form == "text":
-        for line in lines(rows):
+        first = next(iter(rows := iter(rows)), None)
+        for line in lines(chain([first], rows)) if first is not None else ["  none"]:
             output.line(line)
     elif form == "json":
         _as_json(output, rows)
@@ -80,4 +82,4 @@ def _cell(value: Any, path: tuple[str, ...]) -> Any:
         if value is None:
             return None
         value = value[key]
-    return _encode(value).decode() if isinstance(value, list | dict) else value
+    return _encode(value).decode() if isinstance(value, list | tuple | dict) else value

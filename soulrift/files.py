@@ -100,7 +100,7 @@ def replay(
 def diff(first: str, second: str, match: str | None, db: str, form: str) -> None:
     """Tell where two recordings first differ.
 
-    In a command, its events or the state after it, and how life and Souls went from there. What the match is called, and
+    In a command, its events or the state after it, and how life and Souls went on. What the match is called, and
     the meta of its commands, are not compared. Exit status: 0 the same, 1 different.
     """
     from soulrift import replaying

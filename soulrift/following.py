@@ -70,7 +70,8 @@ def rebuild(db: str) -> None:
         total, start = end_of(matches), time.monotonic()
         events = follower.rebuild(lambda rows: advance(rows, total))
     output = Output()
-    output.line(_speed(events, time.monotonic() - start))
+    seconds = time.monotonic() - start
+    output.line(f"{events:,} events taken in, in {seconds:.1f} s ({events / max(seconds, 0.001):,.0f}/s)")
     output.end()
 
 
@@ -81,8 +82,7 @@ def follow(db: str) -> None:
         with bar("reading the log") as advance:
             total = end_of(matches)
             follower.up_to_date(lambda rows: advance(rows, total))
-        events, seconds, told, waiting = 0, 0.0, 0.0, False
-        last = time.monotonic()
+        events, told, waiting = 0, 0.0, None
         for taken in follower.follow():
             now = time.monotonic()
             if (taken is None) is not waiting:
@@ -90,13 +90,8 @@ def follow(db: str) -> None:
                 output.line("another process follows the log; waiting" if waiting else "following the log")
                 output.end()
             if taken:
-                events, seconds = events + taken, seconds + now - last
+                events += taken
             if events and now - told > TELL_SECONDS:
-                output.line(_speed(events, seconds))
+                output.line(f"{events:,} events taken in")
                 output.end()
-                events, seconds, told = 0, 0.0, now
-            last = time.monotonic()
-
-
-def _speed(events: int, seconds: float) -> str:
-    return f"{events:,} events taken in, in {seconds:.1f} s ({events / max(seconds, 0.001):,.0f}/s)"
+                events, told = 0, now

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from domain.rules.commands import MAX_INTEGER
 from soulrift import arguments
 
 if TYPE_CHECKING:
@@ -19,8 +20,20 @@ _match = click.argument("match", type=arguments.Name())
 @click.command(epilog=arguments.example("matches --player ilse --status running"))
 @click.option("--player", type=arguments.Name(), help="Only those of this player.")
 @click.option("--status", type=click.Choice(["running", "ended"]), help="Only those that are running, or have ended.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
-@click.option("--before", type=int, metavar="NUMBER", help="Only those of a lower number: the next page.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_INTEGER - 1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="At most so many.",
+)
+@click.option(
+    "--before",
+    type=click.IntRange(1, MAX_INTEGER),
+    metavar="NUMBER",
+    help="Only those of a lower number: the next page.",
+)
 @arguments.db
 @_forms
 def matches(player: str | None, status: "Status | None", limit: int, before: int | None, db: str, form: str) -> None:
@@ -34,7 +47,8 @@ def matches(player: str | None, status: "Status | None", limit: int, before: int
 
     with asking(db) as views:
         last = LAST if before is None else before
-        rows = rows_of(views, player=player, status=status, before=last, limit=limit)
+        more = int(form == "text")  # to see whether there is another page
+        rows = rows_of(views, player=player, status=status, before=last, limit=limit + more)
         answer(rows, MatchRow, form, lambda rows: telling.matches(rows, limit))
 
 
@@ -50,7 +64,7 @@ def _asking(db: str, match: str) -> Iterator[tuple["Views", "MatchRow"]]:
 
 @click.command(epilog=arguments.example("history long-duel --soul 4"))
 @_match
-@click.option("--soul", type=click.IntRange(1), metavar="N", help="Only this Soul.")
+@click.option("--soul", type=click.IntRange(1, MAX_INTEGER), metavar="N", help="Only this Soul.")
 @arguments.db
 @_forms
 def history(match: str, soul: int | None, db: str, form: str) -> None:
@@ -210,7 +224,7 @@ def follow(match: str, db: str, form: str) -> None:
 def projections() -> None:
     """Look after the views that questions are asked of.
 
-    They lie beside the store (games.db.views, or the schema public_views), and catch up whenever they are asked.
+    They lie beside the store (the file games.db.views, or the schema NAME_views), and catch up whenever they are asked.
     """
 
 

@@ -24,7 +24,7 @@ MOST_CHANGED = 20
 def replay(
     name: str, db: str, match: str | None, *, at: int | None, first: int | None, last: int | None, form: str
 ) -> None:
-    """Show a recording: the board after entry `at`, or the entries from `first` to `last`; or step through all of it."""
+    """Show a recording: the board after entry `at`, or the entries from `first` to `last`; or step through it."""
     with lines_of(name, db, match) as (_, lines):
         steps = Steps(lines)
     if steps.problem:

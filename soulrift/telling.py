@@ -1,6 +1,7 @@
 """Rows of read models as lines for people."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, zip_longest
 
 from rich.text import Text
 
@@ -19,10 +20,11 @@ from soulrift.notation import WHY_BURNED, Names, soul
 
 
 def matches(rows: Iterable[MatchRow], limit: int) -> Iterator[Text]:
-    """A page of at most `limit` matches as a table, and how to turn it."""
-    page = list(rows)
-    yield from table(map(_match, page), ("", "match", "players", "", "entries", "last entry at"))
-    if len(page) == limit:
+    """A page of at most `limit` matches as a table, and how to turn it, if there is one more."""
+    rest = iter(rows)
+    page = list(islice(rest, limit))
+    yield from table(map(_match, page), ("", "match", "players", "status", "entries", "last entry at"))
+    if next(rest, None):
         yield Text(f"  the next page: --before {page[-1].number}", style="dim")
 
 
@@ -38,12 +40,7 @@ def history(rows: Iterable[SoulHistory], names: Names) -> Iterator[Text]:
     """Each Soul with its life, a line a step."""
     for row in rows:
         yield Text.assemble((soul(row.soul, row.rank), "cyan bold"), f"  {_released(row)}")
-        onto = {(move.entry, move.to) for move in row.moves}
-        steps = [(move.entry, "back to the Aether") for move in row.moves[1:] if move.to == "aether"]
-        steps += [
-            (at.entry, f"{'onto' if (at.entry, at.card) in onto else 'with'} {at.card}, {names.player(at.player)}'s")
-            for at in row.controlled
-        ]
+        steps = list(_moved(row, names))
         steps += [(at.entry, f"a ruling makes it rank {at.rank}") for at in row.reranked]
         if row.lost:
             steps.append((row.lost, "lost"))
@@ -53,10 +50,27 @@ def history(rows: Iterable[SoulHistory], names: Names) -> Iterator[Text]:
             yield Text.assemble(f"  {row.used.entry:>5}  ", (_used(row.used, names), "yellow"))
 
 
+def _moved(row: SoulHistory, names: Names) -> Iterator[tuple[int, str]]:
+    """Where a Soul went, and whose each card that it was on became, with the entries, in order."""
+    controlled = list(row.controlled)
+    for move, after in zip_longest(row.moves, row.moves[1:]):
+        if move.to == "aether":
+            if move is not row.moves[0]:
+                yield move.entry, "back to the Aether"
+            continue
+        at = controlled.pop(0)
+        yield at.entry, f"onto {at.card}, {names.player(at.player)}'s"
+        while controlled and (after is None or controlled[0].entry < after.entry):
+            at = controlled.pop(0)
+            yield at.entry, f"with {at.card}, {names.player(at.player)}'s now"
+
+
 def _released(row: SoulHistory) -> str:
     released = row.released
     cause = f" by {released.cause}" if released.cause else ""
-    if released.creature is None:
+    if released.source == "ruling":
+        return f"released by a judge in entry {released.entry}: {released.cause}"
+    if released.source == "effect":
         return f"released{cause} in entry {released.entry}"
     rank = "no rank" if released.creature_rank is None else f"rank {released.creature_rank}"
     parts = [rank, *(f"{modifier.name} {modifier.delta:+}" for modifier in released.modifiers)]
@@ -159,7 +173,7 @@ def _spent(souls: Iterable[SpentSoul]) -> str:
 
 def rifts(rows: Iterable[RiftRecord], names: Names) -> Iterator[Text]:
     """The Rifts as a table."""
-    head = ("", "entry", "player", "rank", "paid with", "came through", "unused", "burned", "became")
+    head = ("", "entry", "player", "rank", "paid with", "came through", "unused", "life burned", "became")
     return table((_rift(row, names) for row in rows), head)
 
 

@@ -13,9 +13,12 @@ from soulrift.terminal import Output, bar
 
 _ROLES = """\
 Rights that roles need in its schema (USAGE on the schema, and):
-  to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format;
+  to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format, incomplete_imports;
             SELECT, INSERT, UPDATE, DELETE on store_writers; USAGE on the sequence stored_events_notification_id_seq
+  to import matches: the same, and SELECT, INSERT, DELETE on incomplete_imports
   to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format
+  to ask what needs views (`soulrift matches` and others): the same, and the right to CREATE their schema once, or to
+            SELECT there if another role follows
 Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does."""
 
 _PG_DUMP = """\

@@ -1,7 +1,8 @@
 """Matches are played while their player or their database is killed, and the store is held to what it acknowledged.
 
 Scripts are deterministic: at any moment a store must hold a beginning of straight play, byte for byte, that reaches at
-least as far as was acknowledged. `python -m tests.torture` tells what it did; its exit status is 1 if anything is lost.
+least as far as was acknowledged. Followers are killed too, and their views held to the plain function of the log.
+`python -m tests.torture` tells what it did; its exit status is 1 if anything is lost.
 """
 
 import json
@@ -34,6 +35,7 @@ from domain.batch import Answer
 from domain.check import Check
 from domain.codec import CorruptRecordError
 from soulrift import store as stores
+from tests.followers import opened, recomputed, rows_of, where_they_differ
 from tests.postgres import Server, fresh_schema, server
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +54,9 @@ TURNS = 60
 
 STRIDE = 150
 """How many entries are stored between two kills, at most, but for those of a batch."""
+
+FOLLOWED = 100
+"""How many rows of the log are taken in between two kills of a follower, at most, but for those of a batch."""
 
 DEADLINE = 60.0
 """How many seconds anything may take that is waited for."""
@@ -339,6 +344,79 @@ def _wait_for_its_sessions(store: str) -> None:
         wait_until(lambda: asking.execute(question, (name,)).fetchone() is None)
 
 
+# ------------------------------------------------------------ kills of the follower
+
+
+def kill_followers(store: str, folder: Path, kills: int = KILLS, seed: int = SEED) -> Tally:
+    """Kill followers at random moments, one after the other, on one store; what they acknowledge are rows of its log.
+
+    Each leaves views that hold what the plain function makes of the log as far as they tell, no row less or more.
+    """
+    on_postgres = stores.is_postgres(store)
+    tally, chance = Tally(f"follower, {'PostgreSQL' if on_postgres else 'SQLite'}", seed), Random(seed)
+    begun = time.monotonic()
+    if on_postgres:
+        store = make_conninfo(store, application_name=f"torture-{os.getpid()}")
+    stores.create(store).close()
+    batches, numbers, rows = cycle((1, 3, 20, 200)), count(1), 0
+    while tally.kills < kills and not tally.faults:
+        if tally.found == rows:
+            rows += _written_at_once(store, Chapter(folder, f"followed-{next(numbers)}"))
+        with Player(["tests.followers", "follow", store, str(next(batches))]) as follower:
+            _let_follow(follower, rows - tally.found, chance)
+            follower.kill()
+            status = follower.end()
+        _wait_for_its_sessions(store)
+        tally.kills += 1
+        tally.expect(status == -signal.SIGKILL, f"the follower ended with {status} and said {follower.said}")
+        tally.acknowledged = tally.found + follower.acknowledged
+        tally.found = _followed_rows(store, tally)
+        tally.expect(tally.acknowledged <= tally.found, f"{tally.found} rows, but {tally.acknowledged} acknowledged")
+        tally.unfinished += tally.found < rows
+    _expect_views_caught_up(store, tally, rows)
+    tally.seconds = time.monotonic() - begun
+    return tally
+
+
+def _written_at_once(store: str, chapter: Chapter) -> int:
+    """Write a chapter for followers to take in; how many rows that are."""
+    first, *rest = chapter.path.read_bytes().splitlines()
+    with stores.open_to_write(store) as matches:
+        matches.start(first)
+        matches.give_all(chapter.match, rest)
+        return matches.state(chapter.match).events
+
+
+def _let_follow(follower: Player, rows: int, chance: Random) -> None:
+    """Until a random moment: mostly between two batches that are new, or within one; or at the beginning."""
+    if chance.random() < 0.2:
+        time.sleep(chance.uniform(0, 0.5))
+    else:
+        follower.wait_for(chance.randrange(1, min(rows, FOLLOWED) + 1))
+        time.sleep(chance.uniform(0, 0.01))
+
+
+def _followed_rows(store: str, tally: Tally) -> int:
+    """How many rows of the log the views tell of; what they hold is compared with the plain function."""
+    with stores.open_to_read(store) as matches, opened(matches) as (views, _):
+        progress = views.progress()
+        for difference in where_they_differ(rows_of(views), recomputed(matches, up_to=progress.position)):
+            tally.expect(kept=False, what=difference)
+        return progress.events
+
+
+def _expect_views_caught_up(store: str, tally: Tally, rows: int) -> None:
+    """See that the last follower finds the rest, and that the views are then those of a rebuild."""
+    with stores.open_to_read(store) as matches, opened(matches) as (views, follower):
+        follower.up_to_date()
+        tally.found = views.progress().events
+        tally.expect(tally.found == rows, f"the views tell of {tally.found} rows of {rows}")
+        caught_up = rows_of(views)
+        follower.rebuild()
+        for difference in where_they_differ(caught_up, rows_of(views)):
+            tally.expect(kept=False, what=difference)
+
+
 # ------------------------------------------------------------ kills of the server
 
 
@@ -465,6 +543,9 @@ def _all_kills(folder: Path, running: Server) -> Iterator[Tally]:
     yield kill_players(str(folder / "store.db"), folder)
     with fresh_schema(running.url, "players") as store:
         yield kill_players(store, folder)
+    yield kill_followers(str(folder / "followed.db"), folder)
+    with fresh_schema(running.url, "followers") as store:
+        yield kill_followers(store, folder)
     yield kill_server(running, folder)
 
 

@@ -1,6 +1,14 @@
 """The documentation tells what is there: every command, event, field, file and measured figure that it should."""
 
+import io
+import json
 import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from typing import get_args
 
@@ -55,8 +63,20 @@ def test_every_command_is_documented_with_its_options() -> None:
     assert set(by_command) == set(main.commands)
     for name, command in main.commands.items():
         assert re.search(rf"^\| `{name}\b", readme, re.MULTILINE), name
-        for option in [each for each in command.params if isinstance(each, click.Option)]:
-            assert f"`{option.opts[0]}" in common + by_command[name], option.opts
+        for path, each, chapter in _with_subcommands(name, command, by_command[name]):
+            for option in [param for param in each.params if isinstance(param, click.Option)]:
+                assert f"`{option.opts[0]}" in common + chapter, (path, option.opts)
+
+
+def _with_subcommands(name: str, command: click.Command, chapter: str) -> Iterator[tuple[str, click.Command, str]]:
+    """A command with its chapter, and those of a group, each with the chapter under that of the group."""
+    yield name, command, chapter
+    if isinstance(command, click.Group):
+        under = re.split(rf"^### `soulrift {name} ", chapter, flags=re.MULTILINE)[1:]
+        by_name = {each.split()[0].rstrip("`"): each for each in under}
+        assert set(by_name) == set(command.commands), name
+        for each, subcommand in command.commands.items():
+            yield f"{name} {each}", subcommand, by_name[each]
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
@@ -68,11 +88,69 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).resolve().is_relative_to(ROOT), target
 
 
-def test_architecture_names_the_modules_that_are_there() -> None:
-    """Each module of `domain` that the architecture names exists, and none is left out."""
-    named = set(re.findall(r"`domain/(\w+\.py)`", text("architecture.md")))
-    there = {path.name for path in (ROOT / "domain").glob("*.py")} if (ROOT / "domain").exists() else named
+@pytest.mark.parametrize("room", ["domain", "projections"])
+def test_architecture_names_the_modules_that_are_there(room: str) -> None:
+    """Each module of a room that the architecture names exists, and none is left out."""
+    named = set(re.findall(rf"`{room}/(\w+\.py)`", text("architecture.md")))
+    there = {path.name for path in (ROOT / room).glob("*.py")} if (ROOT / room).exists() else named
     assert named == there - {"__init__.py"}
+
+
+def test_python_examples_of_the_views_print_what_is_shown() -> None:
+    """Each Python block of docs/projections.md with a block of text after it runs as it stands, and prints that."""
+    shown = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text("projections.md"), re.DOTALL)
+    assert len(shown) == 2
+    for code, expected in shown:
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, "projections.md", "exec"), {})  # noqa: S102 - that it runs is the promise
+        assert printed.getvalue() == expected
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with all matches of the examples, and its views."""
+    store = tmp_path_factory.mktemp("docs") / "games.db"
+    for script in sorted((ROOT / "examples").glob("*.jsonl")):
+        _run(store, "play", str(script))
+    _run(store, "matches")
+    return store
+
+
+def _run(store: Path, *arguments: str) -> str:
+    """What the program prints."""
+    command = [sys.executable, "-m", "soulrift", *arguments, "--db", str(store)]
+    return subprocess.run(command, capture_output=True, check=True, cwd=store.parent).stdout.decode()
+
+
+OUTPUTS = [
+    (path, *found)
+    for path in MARKDOWN
+    for found in re.findall(r"<!-- output: soulrift (.*?) -->\n```text\n(.*?)```", path.read_text(), re.DOTALL)
+]
+
+
+@pytest.mark.parametrize(("path", "command", "shown"), OUTPUTS, ids=lambda value: str(value)[:40])
+def test_outputs_are_what_the_program_prints(path: Path, command: str, shown: str, examples: Path) -> None:
+    """What is shown under the name of a command is what it prints."""
+    assert _run(examples, *shlex.split(command)) == shown, path
+
+
+def test_history_in_full_is_what_the_program_prints(examples: Path) -> None:
+    """The Soul history in docs/projections.md is the answer of the command above it, but for the line breaks."""
+    ((command, shown),) = re.findall(
+        r"<!-- json: soulrift (.*?) -->\n```json\n(.*?)```", text("projections.md"), re.DOTALL
+    )
+    printed = _run(examples, *shlex.split(command), "--format", "json")
+    assert printed.replace("\n", "") == json.dumps(json.loads(shown), ensure_ascii=False, separators=(",", ":"))
+
+
+def test_sql_of_the_views_finds_what_is_shown(examples: Path) -> None:
+    """The query in docs/projections.md runs on the views of the examples, and finds the rows below it."""
+    ((sql, shown),) = re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```", text("projections.md"), re.DOTALL)
+    with closing(sqlite3.connect(f"{examples}.views")) as views:
+        rows = views.execute(sql).fetchall()
+    assert "".join("|".join("" if value is None else str(value) for value in row) + "\n" for row in rows) == shown
 
 
 def test_decisions_are_numbered_without_gaps() -> None:

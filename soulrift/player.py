@@ -1,0 +1,356 @@
+"""Stepping through a recording on a terminal: the entries around the current one, and the board after it.
+
+Lives here: the screen and its keys. Must not know: how a recording is kept (`replays/stepping.py`), or the rules.
+"""
+
+import asyncio
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from itertools import groupby, islice
+from typing import Any, ClassVar
+
+import click
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from domain.entry import Entry
+from domain.rules import events as e
+from domain.rules.state import State
+from replays.stepping import INTERVAL, Steps
+from soulrift.board import board
+from soulrift.notation import Names, Notation, soul
+
+try:
+    from textual import app, binding, containers, events, screen, timer, widget, widgets
+except ModuleNotFoundError:
+    extra = "stepping through a recording needs an extra: pip install 'soulrift[player]'; "
+    raise click.UsageError(extra + "--at, --from and --to show parts of it") from None
+
+KEYS = (
+    ("→ l Space", "right,l,space", "step(1)", "one entry on"),
+    ("← h", "left,h", "step(-1)", "one entry back"),
+    ("Home", "home", "edge(-1)", "the first entry"),
+    ("End", "end", "edge(1)", "the last entry"),
+    ("g", "g", "ask('entry')", "an entry, by its number"),
+    ("t", "t", "turn(1)", "where the next turn begins"),
+    ("T", "T", "turn(-1)", "where this turn began, or the one before"),
+    ("b", "b", "burn(1)", "the next Soulburn"),
+    ("B", "B", "burn(-1)", "the Soulburn before"),
+    ("s", "s", "ask('Soul')", "a Soul, by its number: the next entry that names it"),
+    ("n", "n", "soul", "the next entry that names this Soul"),
+    ("p", "p", "play", "play, or pause; whatever else moves pauses, too"),
+    ("+", "+", "faster(2)", "play twice as fast, up to 32 entries a second"),
+    ("-", "-", "faster(0.5)", "play half as fast, down to an entry in 2 seconds"),
+    ("↓ PgDn", "down,pagedown", "scroll(1)", "down the board, where it is longer than its place"),
+    ("↑ PgUp", "up,pageup", "scroll(-1)", "up the board"),
+    ("?", "?", "help", "these keys"),
+    ("Esc", "escape", "drop", "leave a prompt, or a search"),
+    ("q Ctrl-C", "q", "quit", "leave"),
+)
+"""The keys as they are told, as they are bound, what they call, and what that does or where it leads."""
+
+_MAIN_KEYS = "←/→ step  t turn  b Soulburn  s Soul  g go to  p play  ? help  q leave"
+_SLOWEST, _FASTEST = 0.5, 32.0
+_HANG = 4
+_AT_ONCE = 20
+"""Intervals that are searched before the next key is heard."""
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_JOINED = re.compile(
+    "\u200d[\u2600-\u2bff\U0001f000-\U0001faff]|[\U0001f3fb-\U0001f3ff\ufe00-\ufe0e\U000e0020-\U000e007f]"
+)
+"""What makes several emoji one, as wide as the first of them."""
+_MADE_EMOJI = re.compile("(.)\ufe0f")
+_CONSOLE = Console()
+
+
+def step_through(steps: Steps) -> None:
+    """Step through a recording, until the user leaves."""
+    Player(steps).run(mouse=False)
+
+
+class Player(app.App[None]):
+    """The screen. The current entry is `at`: 1 to the last, or 0 if there is none."""
+
+    AUTO_FOCUS = None
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[Any]] = [
+        *((keys, action, "") for _, keys, action, _ in KEYS),
+        binding.Binding("ctrl+c", "quit", priority=True),
+    ]
+    CSS = """
+    #head { height: 1; text-style: reverse; }
+    #panes, #board, #entries { height: 1fr; }
+    #board { height: 2fr; border-top: solid ansi_default; }
+    .-wide #panes { layout: horizontal; }
+    .-wide #entries { width: 3fr; height: 100%; }
+    .-wide #board { width: 2fr; height: 100%; border-top: none; border-left: solid ansi_default; padding-left: 1; }
+    #line { height: auto; }
+    #note { height: auto; max-height: 3; text-style: bold; }
+    #prompt { display: none; width: 16; height: 1; border: none; padding: 0; }
+    .asking #note { width: auto; }
+    .asking #prompt { display: block; }
+    #keys { height: 1; text-style: dim; }
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__(ansi_color=True)
+        self.theme = "ansi-dark"
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]
+        self.at = min(1, steps.entries)
+        self._steps, self._state = steps, steps.state(self.at)
+        self._end = steps.state(steps.entries)
+        self._top = 0  # line of the board
+        self._asked, self._soul = "", 0
+        self._speed, self._playing = 2.0, list[timer.Timer]()
+
+    def compose(self) -> app.ComposeResult:
+        """What is on the screen, from top to bottom."""
+        yield _Pane(self._head, id="head")
+        with containers.Container(id="panes"):
+            yield _Pane(self._entries, id="entries")
+            yield _Pane(self._board, id="board")
+        with containers.Horizontal(id="line"):
+            yield widgets.Static(id="note", markup=False)
+            yield widgets.Input(id="prompt", max_length=12)
+        yield widgets.Static(_MAIN_KEYS, id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Let keys be heard, and tell from the start what cannot be seen."""
+        self._action_drop()
+
+    def _head(self, width: int, _: int) -> list[Text]:
+        rest = f"  entry {self.at} of {self._steps.entries}"
+        if self._state.turn:
+            rest += f"  turn {self._state.turn.number} of {len(self._steps.turns)}"
+        if self._playing:
+            rest += f"  playing, {self._pace()}"
+        match = _seen(Text(self._state.match))
+        match.truncate(max(width - len(rest), 1), overflow="ellipsis")
+        return [match + Text(rest.ljust(width - match.cell_len))]
+
+    def _entries(self, width: int, height: int) -> list[Text]:
+        """As many entries as there is place for, with the current one in the middle."""
+        lines, start, tall, first = list[Text](), 0, 0, max(self.at - height, 1)
+        notation = Notation(Names.of(self._steps.state(first - 1)))
+        for number, entry in enumerate(self._steps.between(first, self.at + height), first):
+            told = _wrapped(notation.line(entry), width - 2, max(7, len(f"{number}  ")), whole=True)
+            if number == self.at:
+                start, tall = len(lines), len(told)
+                told = [Text(line.plain + " " * (width - 2 - line.cell_len), "bold reverse") for line in told]
+            lines += [Text("> " if number == self.at else "  ") + line for line in told]
+        top = max(start - max(height - tall, 0) // 2, 0)
+        return lines[min(top, max(len(lines) - height, 0)) :][:height]
+
+    def _board(self, width: int, height: int) -> list[Text]:
+        lines = [part for line in _arranged(self._state) for part in _wrapped(line, width, _HANG)]
+        self._top = min(self._top, max(len(lines) - height, 0))
+        shown = lines[self._top :][:height]
+        if (more := len(lines) - self._top - height) > 0:
+            shown[-1:] = [Text(f"… {more + 1} more lines: PgDn")]
+        return shown
+
+    def _say(self, note: str = "") -> None:
+        """Tell something in the line for it; where there is nothing to tell, that the recording cannot be read on."""
+        if not note and self._steps.problem:
+            note = f"this can be seen up to entry {self._steps.entries} only: {self._steps.problem}"
+        self.query_one("#note", widgets.Static).update(_seen(Text(note)))
+        self.query_one("#head").refresh()
+
+    def _go(self, to: int) -> None:
+        """Make `to` the current entry."""
+        self.at, self._state, self._top = to, self._steps.state(to), 0
+        self.query(_Pane).refresh()
+        self._say()
+
+    def _still(self) -> None:
+        """Play and search no more."""
+        self.workers.cancel_group(self, "search")
+        while self._playing:
+            self._playing.pop().stop()
+
+    def _action_step(self, by: int) -> None:
+        self._still()
+        self._step(by)
+
+    def _step(self, by: int) -> None:
+        if 1 <= self.at + by <= self._steps.entries:
+            self._go(self.at + by)
+            return
+        self._still()
+        first_or_last = "last" if by > 0 else "first"
+        because = f" that can be seen: {self._steps.problem}" if by > 0 and self._steps.problem else ""
+        self._say(f"this is the {first_or_last} entry{because}")
+
+    def _action_edge(self, way: int) -> None:
+        self._still()
+        self._go(self._steps.entries if way > 0 else min(1, self._steps.entries))
+
+    def _action_turn(self, way: int) -> None:
+        self._still()
+        turns = self._steps.turns
+        index = bisect_right(turns, self.at) if way > 0 else bisect_left(turns, self.at) - 1
+        if 0 <= index < len(turns):
+            self._go(turns[index])
+        else:
+            self._say(f"no turn begins {_side(way)} entry {self.at}")
+
+    def _action_burn(self, way: int) -> None:
+        self._search(lambda entry: any(isinstance(event, e.SoulburnTaken) for event in entry.events), "Soulburn", way)
+
+    def _action_soul(self) -> None:
+        if self._soul:
+            self._search(lambda entry: self._soul in _souls_of(entry), f"event of Soul {self._soul}", 1)
+        else:
+            self._action_ask("Soul")
+
+    def _search(self, fits: Callable[[Entry], bool], what: str, way: int) -> None:
+        """Go to the nearest entry that fits: at once, or, where that takes longer, while keys are heard."""
+        self._still()
+        search = self._find(fits, what, way)
+        for _ in islice(search, _AT_ONCE):
+            pass
+        self.run_worker(self._search_on(search), group="search")
+
+    async def _search_on(self, search: Iterator[None]) -> None:
+        for _ in search:
+            await asyncio.sleep(0)
+
+    def _find(self, fits: Callable[[Entry], bool], what: str, way: int) -> Iterator[None]:
+        """The search, which stops after each interval to be asked on."""
+        low, high = (self.at + 1, self._steps.entries) if way > 0 else (1, self.at - 1)
+        for block in range((low - 1) // INTERVAL, -(-high // INTERVAL))[::way]:
+            first, last = max(block * INTERVAL + 1, low), min((block + 1) * INTERVAL, high)
+            found = [number for number, each in enumerate(self._steps.between(first, last), first) if fits(each)]
+            if found:
+                self._go(found[0] if way > 0 else found[-1])
+                return
+            self._say(f"looking for {what}: entry {last if way > 0 else first}")
+            yield
+        self._say(f"no {what} {_side(way)} entry {self.at}")
+
+    def _action_play(self) -> None:
+        played = bool(self._playing)
+        self._still()
+        if not played:
+            self._play()
+        self._say()
+
+    def _play(self) -> None:
+        self._playing.append(self.set_interval(1 / self._speed, lambda: self._step(1)))
+
+    def _action_faster(self, times: float) -> None:
+        self._speed = min(max(self._speed * times, _SLOWEST), _FASTEST)
+        if self._playing:
+            self._still()
+            self._play()
+        self._say(self._pace())
+
+    def _pace(self) -> str:
+        return f"{self._speed:g} a second" if self._speed >= 1 else "one in 2 seconds"
+
+    def _action_scroll(self, way: int) -> None:
+        shown = self.query_one("#board")
+        self._top = max(self._top + way * max(shown.size.height // 2, 1), 0)
+        shown.refresh()
+
+    def _action_help(self) -> None:
+        self._still()
+        self.push_screen(_Help())
+
+    def _action_ask(self, what: str) -> None:
+        self._action_drop()
+        self._asked = what
+        self._say(f"{what} (1 to {self._last_asked()}): ")
+        self.query_one("#line").add_class("asking")
+        self.set_focus(self.query_one(widgets.Input))
+
+    def _last_asked(self) -> int:
+        return self._steps.entries if self._asked == "entry" else self._end.numbered.souls
+
+    def _action_drop(self) -> None:
+        self._still()
+        self.query_one("#line").remove_class("asking")
+        self.query_one(widgets.Input).value = ""
+        self.set_focus(None)
+        self._say()
+
+    def on_input_submitted(self, event: widgets.Input.Submitted) -> None:
+        """Go where the prompt says."""
+        said, last = event.value.strip(), self._last_asked()
+        self._action_drop()
+        if not (said.isdecimal() and 1 <= int(said) <= last):
+            self._say(f"there is no {self._asked} {said!r}: 1 to {last}")
+        elif self._asked == "entry":
+            self._go(int(said))
+        else:
+            self._soul = int(said)
+            self._action_soul()
+
+
+class _Pane(widget.Widget):
+    """A place for lines, which are made for its size."""
+
+    def __init__(self, lines: Callable[[int, int], list[Text]], id: str) -> None:  # noqa: A002 - as Textual has it
+        super().__init__(id=id)
+        self._lines = lines
+
+    def render(self) -> Text:
+        return Text("\n").join(self._lines(*self.size))
+
+
+class _Help(screen.ModalScreen[None]):
+    CSS = (
+        "_Help { align: center middle; } #help { width: auto; height: auto; border: solid ansi_default; padding: 0 1; }"
+    )
+
+    def compose(self) -> app.ComposeResult:
+        rows = [f"{shown:<11}{does}" for shown, _, _, does in KEYS]
+        yield widgets.Static("\n".join([*rows, "", "any key leads back"]), id="help", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        self.dismiss()
+
+
+def _side(way: int) -> str:
+    return "after" if way > 0 else "before"
+
+
+def _arranged(state: State) -> Iterator[Text]:
+    """The board, with what is open first, and the Souls in the Aether by rank."""
+    ranked = groupby(sorted(state.aether.values(), key=lambda one: (-one.rank, one.soul)), lambda one: one.rank)
+    aether = "; ".join(", ".join(soul(one.soul, one.rank) for one in same) for _, same in ranked)
+    status, *rest = board(state)
+    yield status
+    for line in sorted(rest, key=lambda line: not line.plain.startswith("Open ")):
+        yield Text(f"Aether: {aether}") if aether and line.plain.startswith("Aether: ") else line
+
+
+def _souls_of(entry: Entry) -> Iterator[int]:
+    """The Souls that the events of an entry are about."""
+    for event in entry.events:
+        if isinstance(event, e.CostPaid):
+            yield from (spent.soul for spent in event.souls)
+        elif isinstance(event, e.RulingMade):
+            for made in event.corrections:
+                yield from (part.soul for part in (made.soul, made.new_soul, made.rank) if part)
+        else:
+            yield getattr(event, "soul", 0)
+
+
+def _seen(text: Text) -> Text:
+    """The same text, but for characters that a terminal must not get, or that not all of them place alike."""
+    plain = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", _JOINED.sub("", text.plain))
+    plain = _MADE_EMOJI.sub(lambda found: found[1] + " " * (2 - cell_len(found[1])), plain)
+    return text if plain == text.plain else Text(plain)
+
+
+def _wrapped(text: Text, width: int, indent: int, *, whole: bool = False) -> list[Text]:
+    """A line as lines of this width, the further ones indented; with `whole`, by its head, which is as wide as that."""
+    head, seen = indent if whole else 0, _seen(text)
+    if seen.cell_len <= width:
+        return [seen]
+    first, *more = seen[head:].wrap(_CONSOLE, max(width - indent, 2))
+    return [seen[:head] + first, *(Text(" " * indent) + line for line in more)]
