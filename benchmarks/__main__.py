@@ -14,6 +14,7 @@ from rlcard.agents import RandomAgent
 from benchmarks.filling import one_match
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
+from benchmarks.recordings import recordings
 from benchmarks.stores import stores
 from benchmarks.views import views
 from domain.application import SNAPSHOT_INTERVAL, Matches
@@ -214,5 +215,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    met = report([commands_in_memory, folds, hashes, stores, lengths, views], Path("build/bench.json"))
+    met = report([commands_in_memory, folds, hashes, stores, lengths, views, recordings], Path("build/bench.json"))
     sys.exit(0 if met else 1)

@@ -8,6 +8,8 @@ import gc
 import json
 import os
 import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -64,6 +66,12 @@ def rate(seconds: float) -> str:
 def micro(seconds: float) -> str:
     """Microseconds."""
     return f"{seconds * 1e6:,.2f} µs"
+
+
+def most_memory(*command: str) -> float:
+    """The most MB that a command of the program has."""
+    arguments = [sys.executable, "-m", "benchmarks.memory", *command]
+    return float(subprocess.run(arguments, check=True, capture_output=True).stdout)  # noqa: S603 - ours
 
 
 def report(groups: list[Callable[[], list[Row]]], out: Path) -> bool:

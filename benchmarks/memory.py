@@ -1,16 +1,14 @@
-"""`python -m benchmarks.memory STORE`: the most MB that a process has which makes the views of a store."""
+"""`python -m benchmarks.memory COMMAND…`: the most MB of memory that a command of the program has."""
 
 import sys
-from contextlib import closing
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
-from domain.application import Matches
-from domain.sqlite import sqlite_settings
-from projections.follower import Follower
-from projections.opening import views_of
+from soulrift.cli import main
 
 if __name__ == "__main__":
-    with Matches(sqlite_settings(sys.argv[1], read_only=True)) as matches, closing(views_of(matches)) as views:
-        Follower(matches, views).up_to_date()
-        status = Path("/proc/self/status").read_text()  # unlike getrusage, it forgets the process that started this one
-        print(int(status.split("VmHWM:")[1].split()[0]) / 1_024)
+    with redirect_stdout(StringIO()), suppress(SystemExit):
+        main(sys.argv[1:], standalone_mode=False)
+    status = Path("/proc/self/status").read_text()  # unlike getrusage, it forgets the process that started this one
+    print(int(status.split("VmHWM:")[1].split()[0]) / 1_024)

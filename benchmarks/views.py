@@ -1,7 +1,5 @@
 """What read models cost: following the log, and asking."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -14,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks import stock_projection
 from benchmarks.filling import many_matches, one_match
-from benchmarks.harness import Row, Timed, micro, paired, rate
+from benchmarks.harness import Row, Timed, micro, most_memory, paired, rate
 from benchmarks.mix import recorded
 from benchmarks.stock import StockMatches
 from benchmarks.stores import BUILD
@@ -136,8 +134,7 @@ def _memory(folder: Path) -> Row:
         path = str(folder / f"{events}.db")
         with Matches(sqlite_settings(path)) as store:
             one_match(store, "mix", recorded(int(events / EVENTS_A_COMMAND)))
-        done = subprocess.run([sys.executable, "-m", "benchmarks.memory", path], check=True, capture_output=True)  # noqa: S603 - ours
-        return float(done.stdout)
+        return most_memory("projections", "rebuild", "--db", path)
 
     short, long = most(SHORT), most(LONG)
     what = f"memory to follow {LONG:,} events : {SHORT:,}"

@@ -67,7 +67,7 @@ def players(views: Views, player: str | None = None) -> Iterator[PlayerRow]:
         asked,
     ):
         burned = sum(amount for column, amount in zip(_COUNTED, row[6:], strict=True) if column.startswith("burned"))
-        yield PlayerRow(*row, damage_per_match=burned / row[1])
+        yield PlayerRow(*(*row, burned / row[1]))
 
 
 def _ended(how: str) -> str:

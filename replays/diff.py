@@ -32,8 +32,8 @@ class Diff(Struct, frozen=True):
     """Where two recordings first differ: in which entry (null: nowhere) and in which part of it.
 
     In "events" the command is the same, in "state" the events are too; with "length" one of them ends before that
-    entry. What names the match, and the `meta` of commands, are not compared. `before` is how both stood before it, null
-    at the first entry; `first` and `second` how each stood in the end.
+    entry. What names the match, and the `meta` of commands, are not compared. `before` is how both stood before it
+    (null at the first entry), `first` and `second` how each stood in the end.
     """
 
     entry: int | None

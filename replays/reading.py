@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
 
 from domain.rules.commands import Name
 from replays import lines
 from replays.files import DamagedFileError
 from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line
+
+_OUTSIDE = frozenset({Archive, Header, ArchiveEnd})
+"""The kinds of lines that stand in no match."""
 
 LONGEST_LINE = 1 << 26
 """Bytes; no entry comes near it."""
@@ -28,13 +32,13 @@ class DamageError(Exception):
         return f"line {self.line}, byte {self.byte}: {self.reason}"
 
 
-class Found(NamedTuple):
-    """A line as it stands in a file."""
+class Found(Struct, gc=False):
+    """A line as it stands in a file, without its newline, and what kind of line it seems to be."""
 
     number: int
     byte: int
     content: bytes
-    """Without its newline."""
+    kind: type[Line] | None
 
     def damage(self, reason: str, at: int = 0) -> DamageError:
         """That it is not as it was written, from its byte `at` on."""
@@ -62,7 +66,7 @@ class Recording:
 
         """
         while found := self._reader.next_of_match():
-            if lines.kind_of(found.content) is EntryLine:
+            if found.kind is EntryLine:
                 self._entries += 1
                 yield found
                 continue
@@ -145,7 +149,7 @@ class Reader:
         matches, ended = 0, False
         while self._next is not None:
             found = self._next
-            kind = lines.kind_of(found.content)
+            kind = found.kind
             follows = ended or (matches > 0 and not archive)
             if follows:
                 what = "archive" if ended else "match"
@@ -175,7 +179,7 @@ class Reader:
     def _archive(self) -> bool:
         """Take in the first line, if it begins an archive."""
         found = self._next
-        if found is None or lines.kind_of(found.content) is not Archive:
+        if found is None or found.kind is not Archive:
             return False
         self._advance()
         try:
@@ -219,7 +223,7 @@ class Reader:
     def next_of_match(self) -> Found | None:
         """The next line, unless it cannot belong to the match that is being read."""
         found = self._next
-        if found is None or lines.kind_of(found.content) in {Header, ArchiveEnd, Archive}:
+        if found is None or found.kind in _OUTSIDE:
             return None
         self._advance()
         return found
@@ -244,7 +248,7 @@ class Reader:
             return
         if not content:
             return
-        found = Found(self._number + 1, self._byte, content[:-1])
+        found = Found(self._number + 1, self._byte, content[:-1], lines.kind_of(content))
         if not content.endswith(b"\n"):
             cut = "the line is too long" if len(content) >= LONGEST_LINE else "the file is cut off in this line"
             self._cut = found.damage(cut, len(content))
@@ -252,7 +256,7 @@ class Reader:
         self._number, self._byte, self._next = found.number, found.byte + len(content), found
 
 
-class _AnyHeader(msgspec.Struct):
+class _AnyHeader(Struct):
     """As much of a header as every version of the format has."""
 
     match: Name

@@ -4,7 +4,6 @@ The lines are kept in compressed blocks, with the state before each block, so th
 recording is watched from its events, whatever its commands say.
 """
 
-import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
@@ -16,14 +15,12 @@ from domain.codec import CorruptRecordError, replay
 from domain.entry import Entry
 from domain.rules import AnyEvent, State, fold
 from domain.rules.events import TurnBegan
+from replays.files import packed, unpacked
 from replays.lines import EntryLine
 from replays.reading import DamageError
 
 INTERVAL = 250
 """Entries from one kept state to the next."""
-
-_LEVEL = 1
-"""Of zlib's levels the fastest."""
 
 _line = msgspec.json.Decoder(EntryLine).decode
 _event = msgspec.json.Decoder(AnyEvent).decode
@@ -45,7 +42,7 @@ class Steps:
         self._states: list[bytes] = []
         rest, state = iter(lines), State()
         while self.problem is None and (block := self._block(rest, state)):
-            self._blocks.append(zlib.compress(b"\n".join(block), _LEVEL))
+            self._blocks.append(packed(b"\n".join(block)))
 
     def _block(self, rest: Iterator[bytes], state: State) -> list[bytes]:
         """The lines of the next block, after which `state` is brought up to date."""
@@ -82,7 +79,7 @@ class Steps:
                 yield entry_of(line)
 
     def _lines(self, block: int) -> list[bytes]:
-        return zlib.decompress(self._blocks[block]).split(b"\n")
+        return unpacked(self._blocks[block]).split(b"\n")
 
 
 def entry_of(line: bytes) -> Entry:

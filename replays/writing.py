@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
+from typing import BinaryIO
 
 from msgspec import UNSET
 
 from domain.entry import Entry
 from domain.rules.events import MatchEnded, MatchStarted, RulingMade
-from replays.lines import Status, end_line, header_line
+from replays.lines import ARCHIVE, Status, end_line, header_line, matches_line
 from replays.merkle import Tree
 
 WRITER = f"soulrift {version('soulrift')}"
@@ -25,6 +26,21 @@ def match_lines(match: str, entries: Iterable[Entry], writer: str = WRITER) -> I
         status = _status_after(entry, status)
         yield line
     yield end_line(header, tree.size, tree.root(), status, writer)
+
+
+def write_archive(file: BinaryIO, matches: Iterable[tuple[str, Iterable[Entry]]]) -> int:
+    """Write matches as an archive; how many there are."""
+    file.write(ARCHIVE + b"\n")
+    number = 0
+    for number, (match, entries) in enumerate(matches, 1):  # noqa: B007 - the last one is wanted
+        write_match(file, match, entries)
+    file.write(matches_line(number) + b"\n")
+    return number
+
+
+def write_match(file: BinaryIO, match: str, entries: Iterable[Entry]) -> None:
+    """Write a match."""
+    file.writelines(line + b"\n" for line in match_lines(match, entries))
 
 
 def _status_after(entry: Entry, status: Status) -> Status:

@@ -1,7 +1,7 @@
 """`soulrift export` and `soulrift import`: matches between the store and replay files, byte for byte."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -12,15 +12,15 @@ from msgspec import Struct
 
 from domain.application import Matches, MatchNotFoundError
 from domain.codec import replay
+from domain.entry import Entry
 from domain.match import Match
 from domain.rules import State
 from replays.files import opened, written
-from replays.lines import ARCHIVE, matches_line
 from replays.merkle import Tree
 from replays.reading import DamageError, Reader, Recording
 from replays.stepping import entry_of
 from replays.verify import Verified, verify_recording
-from replays.writing import match_lines
+from replays.writing import write_archive, write_match
 from soulrift import store
 from soulrift.asking import end_of
 from soulrift.terminal import Bar, Output, bar, complain
@@ -45,19 +45,21 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
                 raise matches.not_found(name)
         with _destination(out, replace=replace) as file, bar("exporting") as advance:
             total = end_of(matches)
-            archive = everything or len(chosen) > 1
-            if archive:
-                file.write(ARCHIVE + b"\n")
-            for name in chosen:
-                for line in match_lines(name, matches.entries(name)):
-                    file.write(line + b"\n")
-                    advance(1, total)
-            if archive:
-                file.write(matches_line(len(chosen)) + b"\n")
+            recorded = ((name, _counted(matches.entries(name), advance, total)) for name in chosen)
+            if everything or len(chosen) > 1:
+                write_archive(file, recorded)
+            else:
+                write_match(file, *next(recorded))
     if out != "-":
         output = Output()
         output.line(f"{out}: {len(chosen):,} {'match' if len(chosen) == 1 else 'matches'}")
         output.end()
+
+
+def _counted(entries: Iterable[Entry], advance: Bar, total: int) -> Iterator[Entry]:
+    for entry in entries:
+        advance(len(entry.events), total)
+        yield entry
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from soulrift.board import board
 from soulrift.notation import Names, Notation, soul
 
 try:
-    from textual import app, binding, containers, events, screen, timer, widget, widgets
+    from textual import app, binding, containers, timer, widget, widgets
 except ModuleNotFoundError:
     extra = "stepping through a recording needs an extra: pip install 'soulrift[player]'; "
     raise click.UsageError(extra + "--at, --from and --to show parts of it") from None
@@ -46,13 +46,15 @@ KEYS = (
     ("↓ PgDn", "down,pagedown", "scroll(1)", "down the board, where it is longer than its place"),
     ("↑ PgUp", "up,pageup", "scroll(-1)", "up the board"),
     ("?", "?", "help", "these keys"),
-    ("Esc", "escape", "drop", "leave a prompt, or a search"),
-    ("q Ctrl-C", "q", "quit", "leave"),
+    ("Esc", "escape", "drop", "leave a prompt, a search or these keys"),
+    ("q Ctrl-C", "q", "leave", "leave"),
 )
 """The keys as they are told, as they are bound, what they call, and what that does or where it leads."""
 
 _MAIN_KEYS = "←/→ step  t turn  b Soulburn  s Soul  g go to  p play  ? help  q leave"
+_HELP = "\n".join([*(f"{keys:<11}{does}" for keys, _, _, does in KEYS), "", "? again leads back"])
 _SLOWEST, _FASTEST = 0.5, 32.0
+_DIGITS = 12
 _HANG = 4
 _AT_ONCE = 20
 """Intervals that are searched before the next key is heard."""
@@ -73,10 +75,12 @@ def step_through(steps: Steps) -> None:
 class Player(app.App[None]):
     """The screen. The current entry is `at`: 1 to the last, or 0 if there is none."""
 
-    AUTO_FOCUS = None
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[Any]] = [
         *((keys, action, "") for _, keys, action, _ in KEYS),
+        *((digit, f"type({digit!r})", "") for digit in "0123456789"),
+        ("backspace", "type('')", ""),
+        ("enter", "take", ""),
         binding.Binding("ctrl+c", "quit", priority=True),
     ]
     CSS = """
@@ -86,11 +90,10 @@ class Player(app.App[None]):
     .-wide #panes { layout: horizontal; }
     .-wide #entries { width: 3fr; height: 100%; }
     .-wide #board { width: 2fr; height: 100%; border-top: none; border-left: solid ansi_default; padding-left: 1; }
-    #line { height: auto; }
+    #help { display: none; height: 1fr; }
+    .helping #help { display: block; }
+    .helping #entries, .helping #board { display: none; }
     #note { height: auto; max-height: 3; text-style: bold; }
-    #prompt { display: none; width: 16; height: 1; border: none; padding: 0; }
-    .asking #note { width: auto; }
-    .asking #prompt { display: block; }
     #keys { height: 1; text-style: dim; }
     """
 
@@ -102,7 +105,7 @@ class Player(app.App[None]):
         self._steps, self._state = steps, steps.state(self.at)
         self._end = steps.state(steps.entries)
         self._top = 0  # line of the board
-        self._asked, self._soul = "", 0
+        self._asked, self._typed, self._soul = "", "", 0
         self._speed, self._playing = 2.0, list[timer.Timer]()
 
     def compose(self) -> app.ComposeResult:
@@ -111,14 +114,19 @@ class Player(app.App[None]):
         with containers.Container(id="panes"):
             yield _Pane(self._entries, id="entries")
             yield _Pane(self._board, id="board")
-        with containers.Horizontal(id="line"):
-            yield widgets.Static(id="note", markup=False)
-            yield widgets.Input(id="prompt", max_length=12)
+            yield widgets.Static(_HELP, id="help", markup=False)
+        yield widgets.Static(id="note", markup=False)
         yield widgets.Static(_MAIN_KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Let keys be heard, and tell from the start what cannot be seen."""
-        self._action_drop()
+        """Tell from the start what cannot be seen."""
+        self._say()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """While a number is asked for, other keys do nothing."""
+        return super().check_action(action, parameters) is True and (
+            not self._asked or action in {"type", "take", "drop", "quit"}
+        )
 
     def _head(self, width: int, _: int) -> list[Text]:
         rest = f"  entry {self.at} of {self._steps.entries}"
@@ -128,7 +136,7 @@ class Player(app.App[None]):
             rest += f"  playing, {self._pace()}"
         match = _seen(Text(self._state.match))
         match.truncate(max(width - len(rest), 1), overflow="ellipsis")
-        return [match + Text(rest.ljust(width - match.cell_len))]
+        return [match + Text(rest.ljust(width - match.cell_len)[: width - match.cell_len])]
 
     def _entries(self, width: int, height: int) -> list[Text]:
         """As many entries as there is place for, with the current one in the middle."""
@@ -257,36 +265,44 @@ class Player(app.App[None]):
 
     def _action_help(self) -> None:
         self._still()
-        self.push_screen(_Help())
+        self.query_one("#panes").toggle_class("helping")
 
     def _action_ask(self, what: str) -> None:
         self._action_drop()
         self._asked = what
-        self._say(f"{what} (1 to {self._last_asked()}): ")
-        self.query_one("#line").add_class("asking")
-        self.set_focus(self.query_one(widgets.Input))
+        self._action_type("")
+
+    def _action_type(self, digit: str) -> None:
+        """Put a digit behind the number that is asked for, or take the last one away."""
+        if self._asked:
+            self._typed = (self._typed + digit)[:_DIGITS] if digit else self._typed[:-1]
+            self._say(f"{self._asked} (1 to {self._last_asked()}): {self._typed}_")
 
     def _last_asked(self) -> int:
         return self._steps.entries if self._asked == "entry" else self._end.numbered.souls
 
+    def _action_take(self) -> None:
+        """Go where the number says."""
+        if not self._asked:
+            return
+        asked, last, number = self._asked, self._last_asked(), int(self._typed or 0)
+        self._action_drop()
+        if not 1 <= number <= last:
+            self._say(f"there is no {asked} {number}: 1 to {last}")
+        elif asked == "entry":
+            self._go(number)
+        else:
+            self._soul = number
+            self._action_soul()
+
     def _action_drop(self) -> None:
         self._still()
-        self.query_one("#line").remove_class("asking")
-        self.query_one(widgets.Input).value = ""
-        self.set_focus(None)
+        self._asked = self._typed = ""
+        self.query_one("#panes").remove_class("helping")
         self._say()
 
-    def on_input_submitted(self, event: widgets.Input.Submitted) -> None:
-        """Go where the prompt says."""
-        said, last = event.value.strip(), self._last_asked()
-        self._action_drop()
-        if not (said.isdecimal() and 1 <= int(said) <= last):
-            self._say(f"there is no {self._asked} {said!r}: 1 to {last}")
-        elif self._asked == "entry":
-            self._go(int(said))
-        else:
-            self._soul = int(said)
-            self._action_soul()
+    def _action_leave(self) -> None:
+        self.exit()
 
 
 class _Pane(widget.Widget):
@@ -298,20 +314,6 @@ class _Pane(widget.Widget):
 
     def render(self) -> Text:
         return Text("\n").join(self._lines(*self.size))
-
-
-class _Help(screen.ModalScreen[None]):
-    CSS = (
-        "_Help { align: center middle; } #help { width: auto; height: auto; border: solid ansi_default; padding: 0 1; }"
-    )
-
-    def compose(self) -> app.ComposeResult:
-        rows = [f"{shown:<11}{does}" for shown, _, _, does in KEYS]
-        yield widgets.Static("\n".join([*rows, "", "any key leads back"]), id="help", markup=False)
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        self.dismiss()
 
 
 def _side(way: int) -> str:
