@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check wheel-test bench torture clean
+.PHONY: help run test check wheel-test bench torture determinism clean
 
 help: ## Print this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table
 torture: $(VENV)/.dev ## Kill the program 100 times on each store and the server 30 times; four writers, 2,000 commands each
 	SOULRIFT_KILLS=100 SOULRIFT_SERVER_KILLS=30 $(BIN)/python -m tests.torture
 	SOULRIFT_TEST_COMMANDS=2000 $(BIN)/python -m pytest -n 0 --durations=4 tests/integration/test_concurrency.py -k TestWriters
+
+determinism: $(VENV)/.dev ## Play 2,000 random matches, and the golden corpus, in every way that must make no difference
+	SOULRIFT_WALKS=2000 $(BIN)/python -m pytest --durations=5 tests/integration/test_determinism_rig.py tests/golden/test_corpus.py tests/unit/test_determinism.py
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from domain.rules import State
 from domain.rules import events as e
+from domain.rules.corrections import kind_of
 from projections.read_model import Changes, LoggedEntry, ReadModel
 from projections.tables import Table
 from projections.views import Views
@@ -27,7 +28,7 @@ CENSUS = Table(
     },
     key=2,
 )
-"""A row for each entry that moved a Soul, and for the first one."""
+"""A row for the first entry, and for each after which these may be others."""
 
 
 class Census(Struct, frozen=True):
@@ -54,7 +55,7 @@ _MOVES: frozenset[type[e.Event]] = frozenset(
 
 
 def changes(views: Views, match: str) -> Iterator[Census]:
-    """The census of a match after the first entry, and after each one that moved a Soul."""
+    """The census of a match after the first entry, and after each that may have changed it."""
     for entry, *counts in views.stream(
         "SELECT entry, aether_0, aether_1, aether_2, aether_3, cards_0, cards_1, cards_2, cards_3, gone FROM census "
         "WHERE match=? AND entry > ? ORDER BY entry",
@@ -82,6 +83,9 @@ def _until(known: Census, entry: int) -> Iterator[Census]:
 
 
 def _after_entry(rows: Changes, entry: LoggedEntry, state: State) -> None:
+    first = entry.events[0]
+    if isinstance(first, e.RulingMade) and not any(map(_about_a_soul, first.corrections)):
+        return
     aether, cards = [0, 0, 0, 0], [0, 0, 0, 0]
     for soul in state.aether.values():
         aether[soul.rank] += 1
@@ -90,6 +94,10 @@ def _after_entry(rows: Changes, entry: LoggedEntry, state: State) -> None:
             for soul in card.souls:
                 cards[soul.rank] += 1
     rows[CENSUS].append((entry.match, entry.number, *aether, *cards, state.gone))
+
+
+def _about_a_soul(correction: e.MadeCorrection) -> bool:
+    return kind_of(correction) in {"soul", "new_soul", "rank"}
 
 
 MODEL = ReadModel("census", 1, (CENSUS,), {}, _after_entry, after_events=_MOVES)

@@ -1,12 +1,12 @@
 """Rifts: opened, paid with what, who came through, and which ranks were left unused (R-1 to R-10, B-4)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import UNSET, Struct
 
-from domain.rules import State
-from domain.rules.events import CreatureSummoned, RiftClosed, RiftOpened, RulingMade, SpentSoul
+from domain.rules import AnyEvent, State
+from domain.rules.events import CreatureSummoned, RiftClosed, RiftOpened, RulingMade, SoulburnTaken, SpentSoul
 from projections.payments import spent_souls
 from projections.read_model import Changes, LoggedEntry, ReadModel
 from projections.tables import Table
@@ -50,12 +50,11 @@ ENDS = Table(
         "outcome": "text",
         "highest": "bigint",
         "unused": "bigint",
-        "burned": "bigint",
     },
     key=2,
 )
 
-Outcome = Literal["open", "closed", "ruled"]
+Outcome = Literal["open", "closed", "ended", "ruled"]
 
 
 class Summoned(Struct, frozen=True):
@@ -70,9 +69,9 @@ class Summoned(Struct, frozen=True):
 class RiftRecord(Struct, frozen=True):
     """A Rift of this rank, opened in `entry` and paid for by `payment` with these Souls.
 
-    `outcome`: it is "open", was "closed" in entry `ended` (R-4; with nothing burned, R-10), or was "ruled" closed by a
-    judge. `highest` is the highest rank that came through (0: none), `unused` the ranks above it, `burned` the power
-    level of the Soulburn that followed (B-4) and `damage` the life that it took; the last three are 0 while it is open.
+    `outcome`: it is "open", was "closed" by its player in entry `ended` (R-4), "ended" with the player or the match
+    (R-10), or was "ruled" closed by a judge. `highest` is the highest rank that came through (0: none), `unused` the
+    ranks above it, null while it is open, and `burned` the life that they took (B-4).
     """
 
     rift: int
@@ -86,14 +85,13 @@ class RiftRecord(Struct, frozen=True):
     outcome: Outcome
     ended: int | None
     highest: int
-    unused: int
+    unused: int | None
     burned: int
-    damage: int
 
 
 _SELECT = (
     "SELECT r.rift, r.entry, r.player, r.rank, r.payment, p.power, p.souls, e.outcome, e.entry, e.highest, e.unused, "
-    "e.burned, CAST(coalesce("
+    "CAST(coalesce("
     "(SELECT sum(damage) FROM soulburn b WHERE b.match=r.match AND b.rift=r.rift), 0) AS bigint) "
     "FROM rifts r JOIN payments p ON p.match=r.match AND p.payment=r.payment "
     "LEFT JOIN rift_ends e ON e.match=r.match AND e.rift=r.rift WHERE r.match=? AND r.rift > ? ORDER BY r.rift"
@@ -118,7 +116,6 @@ def rifts(views: Views, match: str) -> Iterator[RiftRecord]:
             if came[4] is not None:
                 summoned.append(Summoned(*came[3:]))
             came = next(summons, None)
-        unused, burned, damage = rest if outcome else (0, 0, 0)
         yield RiftRecord(
             number,
             entry,
@@ -131,9 +128,7 @@ def rifts(views: Views, match: str) -> Iterator[RiftRecord]:
             outcome or "open",
             ended,
             highest if outcome else so_far,
-            unused,
-            burned,
-            damage,
+            *rest,
         )
 
 
@@ -147,9 +142,15 @@ def _creature_summoned(changes: Changes, entry: LoggedEntry, _: State, event: Cr
     )
 
 
+def _is_close_rift(events: Sequence[AnyEvent]) -> bool:
+    """Whether an entry is a player's who closes a Rift: that event alone, or with the Soulburn right behind it."""
+    return isinstance(events[0], RiftClosed) and (len(events) == 1 or isinstance(events[1], SoulburnTaken))
+
+
 def _rift_closed(changes: Changes, entry: LoggedEntry, _: State, event: RiftClosed) -> None:
+    outcome = "closed" if _is_close_rift(entry.events) else "ended"
     changes[ENDS].append(
-        (entry.match, event.rift, event.entry, "closed", event.highest, event.unused, event.burned),
+        (entry.match, event.rift, event.entry, outcome, event.highest, event.unused),
     )
 
 
@@ -165,7 +166,7 @@ def _ruling_made(changes: Changes, entry: LoggedEntry, state: State, event: Ruli
             highest = correction.rift.highest
             changes[SUMMONS].append((entry.match, rift.rift, event.n, part, event.entry, None, None, highest))
         else:
-            changes[ENDS].append((entry.match, rift.rift, event.entry, "ruled", highest, rift.rank - highest, 0))
+            changes[ENDS].append((entry.match, rift.rift, event.entry, "ruled", highest, rift.rank - highest))
 
 
 MODEL = ReadModel(

@@ -56,7 +56,7 @@ _AS_A_WHOLE: dict[str, Schema] = {
 }
 """What no field of a struct says for itself, where a schema can say it."""
 
-_NO_CONTROLS = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
+NO_CONTROLS = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
 """The pattern of names and texts as every dialect of regular expressions has it."""
 
 
@@ -97,9 +97,9 @@ def _portable(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     made = {key: _portable(value) for key, value in schema.items() if key != "discriminator"}
-    if made.get("pattern") == c._NO_CONTROLS:  # noqa: SLF001 - the one pattern that has to be said otherwise
+    if made.get("pattern") == c.NO_CONTROLS:
         del made["pattern"]
-        made |= _NO_CONTROLS
+        made |= NO_CONTROLS
     if isinstance(made.get("description"), str):
         made["description"] = " ".join(made["description"].split())
     return made

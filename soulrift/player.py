@@ -69,7 +69,10 @@ _CONSOLE = Console()
 
 def step_through(steps: Steps) -> None:
     """Step through a recording, until the user leaves."""
-    Player(steps).run(mouse=False)
+    player = Player(steps)
+    player.run(mouse=False)
+    if player.fault:
+        raise player.fault
 
 
 class Player(app.App[None]):
@@ -102,6 +105,7 @@ class Player(app.App[None]):
         self.theme = "ansi-dark"
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]
         self.at = min(1, steps.entries)
+        self.fault: Exception | None = None
         self._steps, self._state = steps, steps.state(self.at)
         self._end = steps.state(steps.entries)
         self._top = 0  # line of the board
@@ -121,6 +125,11 @@ class Player(app.App[None]):
     def on_mount(self) -> None:
         """Tell from the start what cannot be seen."""
         self._say()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Leave with the error, for the command line to tell, instead of printing all that led to it."""
+        self.fault = self.fault or error
+        self.exit(return_code=1)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """While a number is asked for, other keys do nothing."""
@@ -156,7 +165,7 @@ class Player(app.App[None]):
         self._top = min(self._top, max(len(lines) - height, 0))
         shown = lines[self._top :][:height]
         if (more := len(lines) - self._top - height) > 0:
-            shown[-1:] = [Text(f"… {more + 1} more lines: PgDn")]
+            shown[-1:] = [Text(f"… {more + 1} more: PgDn")]
         return shown
 
     def _say(self, note: str = "") -> None:

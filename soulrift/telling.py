@@ -186,7 +186,7 @@ def _rift(row: RiftRecord, names: Names) -> tuple[str, ...]:
         _spent(row.souls),
         ", ".join(f"{came.name or came.card} ({came.rank})" for came in row.summoned) or "nothing",
         str(row.unused or "-"),
-        str(row.damage or "-"),
+        str(row.burned or "-"),
         row.outcome if row.ended is None else f"{row.outcome} in {row.ended}",
     )
 

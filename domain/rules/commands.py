@@ -17,10 +17,10 @@ from domain.rules.ruleset import ChosenRuleset
 MAX_INTEGER = 2**53 - 1
 """The largest number, either way, that every JSON reader keeps exact."""
 
-_NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*\Z"
-Name = Annotated[str, Meta(min_length=1, max_length=64, pattern=_NO_CONTROLS)]
+NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*\Z"
+Name = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
 """What the caller calls a match, a player or a card: 1 to 64 characters."""
-Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=_NO_CONTROLS)]
+Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=NO_CONTROLS)]
 """Any other text: 1 to 500 characters."""
 Integer = Annotated[int, Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 Natural = Annotated[int, Meta(ge=0, le=MAX_INTEGER)]

@@ -519,7 +519,7 @@ class TestExport:
         """An export of a damaged record fails, leaves no partial file, and an old one as it was."""
         store, folder = tmp_path / "store.db", tmp_path / "out"
         folder.mkdir()
-        sql_copy(source, store)
+        backup(Path(source), store, lambda *_: None)
         sql(str(store), "DELETE FROM stored_events WHERE originator_id='long' AND originator_version=300")
         for old in (None, b"dear"):
             path = folder / f"file{ending}"
@@ -549,10 +549,6 @@ class TestExport:
         stores.create(durable_store).close()
         assert program("export", "--all", "--db", durable_store, "-o", tmp_path / "x").status == 1
         assert not (tmp_path / "x").exists()
-
-
-def sql_copy(source: str, destination: Path) -> None:
-    backup(Path(source), destination, lambda *_: None)
 
 
 # ------------------------------------------------------------ imports that end early, and others who write
@@ -756,3 +752,87 @@ class TestOthers:
             assert program("import", long_file, "--db", durable_store).status == 0
             assert server.state("long").entries == 300
             assert server.give("long", RELEASE).entry.number == 301
+
+    def test_export_meanwhile(self, source: str, tmp_path: Path, program: Program) -> None:
+        """What is exported while somebody plays is a whole beginning of each match."""
+        store = tmp_path / "store.db"
+        backup(Path(source), store, lambda *_: None)
+        with players(str(store), 40, [["long"]]) as (player,):
+            player.tell()
+            for number in range(5):
+                path = tmp_path / f"{number}.zst"
+                assert program("export", "--all", "--db", store, "-o", path).status == 0
+                assert set(names(verify_file(path))) == {"exact"}
+            player.end()
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            file_of("running", lines([RUNNING[0], *[{"type": "release", "rank": 3}] * 4]), "running"),
+            file_of("running", lines(RUNNING[:3]), "running"),
+            unlined(running().splitlines()[:3]),
+            duel(),
+            b"",
+        ],
+        ids=["another", "shorter", "cut", "another match", "empty"],
+    )
+    @pytest.mark.parametrize("at_once", [2, 40])
+    def test_file_changes_meanwhile(
+        self, other: bytes, at_once: int, tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing but what was verified is stored of a file that became another one since, nor said to be."""
+        path, store = put(tmp_path, running()), tmp_path / "store.db"
+        verdicts = archives._verdicts  # noqa: SLF001 - the moment in between
+
+        def verified(*arguments: Any) -> Any:
+            found = verdicts(*arguments)
+            path.write_bytes(other)
+            return found
+
+        monkeypatch.setattr(archives, "AT_ONCE", at_once)
+        monkeypatch.setattr(archives, "_verdicts", verified)
+        done = program("import", path, "--db", store)
+        assert done.status != 0
+        assert "imported" not in done.out
+        with stores.open_to_read(str(store)) as matches:
+            for name in matches.recorder.matches():
+                assert matches.recorder.incomplete(name)
+                stored = [entry.line for entry in matches.entries(name)]
+                assert (name, stored) == ("running", lines(RUNNING)[: len(stored)])
+
+
+@pytest.mark.usefixtures("small_steps")
+class TestOddButExact:
+    """Files that are exact, and yet are none that a store wrote."""
+
+    @pytest.mark.parametrize("number", [5, AT_ONCE + 5], ids=["in one transaction", "in the second one"])
+    def test_meta_id_twice(self, durable_store: str, number: int, tmp_path: Path, program: Program) -> None:
+        """A match with a `meta.id` twice is imported, or refused in a player's words; it is not left in between."""
+        stores.create(durable_store).close()
+        commands = releases("long", 2 * AT_ONCE, id="l")
+        commands[number - 1]["meta"]["id"] = "l-2"
+        path = put(tmp_path, file_of("long", lines(commands), "running"))
+        done = program("import", path, "--db", durable_store)
+        with stores.open_to_read(durable_store) as matches:
+            assert matches.recorder.incomplete("long") is None
+            assert matches.has("long") == (done.status == 0)
+        assert "constraint" not in done.err
+        assert_sound(durable_store)
+
+    def test_store_of_before_there_were_imports(
+        self, durable_store: str, long_file: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A store that has no table of incomplete imports gets one when it needs it."""
+        with stores.create(durable_store) as matches:
+            matches.start(json.dumps(DUEL[0]))
+        sql(durable_store, "DROP TABLE incomplete_imports")
+        with stores.open_to_write(durable_store) as matches:
+            assert matches.give("duel", RELEASE).entry.number == 2
+        import_until(monkeypatch, durable_store, long_file, 2)
+        with stores.open_to_write(durable_store) as matches:
+            with pytest.raises(IncompleteMatchError):
+                matches.give("long", RELEASE)
+            assert matches.give("duel", RELEASE).entry.number == 3
+        assert program("import", long_file, "--db", durable_store).status == 0
+        assert record_of(durable_store, "long") == lines(releases("long", 300, id="l"))
+        assert_sound(durable_store)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shlex
 import sqlite3
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, redirect_stdout
+from hashlib import sha256
 from pathlib import Path
 from typing import get_args
 
@@ -16,9 +18,12 @@ import click
 import msgspec
 import pytest
 
+from domain import State, decode_command, play
 from domain.rules.commands import AnyCommand, Command, tag_of
 from domain.rules.events import AnyEvent, Event, WholeCard
 from domain.rules.ruleset import Ruleset
+from replays.verify import verify_file
+from replays.writing import match_lines
 from soulrift.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -88,39 +93,75 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).resolve().is_relative_to(ROOT), target
 
 
-@pytest.mark.parametrize("room", ["domain", "projections"])
+@pytest.mark.parametrize("room", ["domain", "projections", "replays"])
 def test_architecture_names_the_modules_that_are_there(room: str) -> None:
     """Each module of a room that the architecture names exists, and none is left out."""
     named = set(re.findall(rf"`{room}/(\w+\.py)`", text("architecture.md")))
-    there = {path.name for path in (ROOT / room).glob("*.py")} if (ROOT / room).exists() else named
+    there = {path.name for path in (ROOT / room).glob("*.py")}
     assert named == there - {"__init__.py"}
 
 
-def test_python_examples_of_the_views_print_what_is_shown() -> None:
-    """Each Python block of docs/projections.md with a block of text after it runs as it stands, and prints that."""
-    shown = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text("projections.md"), re.DOTALL)
-    assert len(shown) == 2
+def test_architecture_names_the_files_of_the_command_line() -> None:
+    """Each file of `soulrift/` is in the architecture's table of them, and none other is."""
+    _, table = text("architecture.md").split("| in `soulrift/` | |\n| --- | --- |\n")
+    rows = table.split("\n\n")[0].splitlines()
+    named = {name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])}
+    assert named == {path.name for path in (ROOT / "soulrift").glob("*.py")} - {"__init__.py", "__main__.py"}
+
+
+@pytest.mark.parametrize(("document", "examples_shown"), [("projections.md", 2), ("python.md", 2)])
+def test_python_examples_print_what_is_shown(
+    document: str, examples_shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each Python block of a document with a block of text after it runs as it stands, and prints that."""
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", text(document), re.DOTALL)
+    assert len(shown) == examples_shown
     for code, expected in shown:
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(code, "projections.md", "exec"), {})  # noqa: S102 - that it runs is the promise
+            exec(compile(code, document, "exec"), {})  # noqa: S102 - that it runs is the promise
         assert printed.getvalue() == expected
+
+
+def test_replay_file_in_full_is_what_is_written_and_can_be_computed_anew(tmp_path: Path) -> None:
+    """The commands in docs/replay-format.md make the file below them, whose hashes the program below that computes."""
+    format_ = text("replay-format.md")
+    ((commands, shown, code, printed),) = re.findall(
+        r"The commands\n\n(.*?)\n\n.*?```jsonl\n(.*?)```.*?```python\n(.*?)```\n\n```text\n(.*?)```", format_, re.DOTALL
+    )
+    file, computing = tmp_path / "tiny.soulrift.jsonl", tmp_path / "compute.py"
+    file.write_text(shown)
+    computing.write_text(code)
+    state = State()
+    entries = [play(state, decode_command(line.strip())) for line in commands.splitlines()]
+    writer = json.loads(shown.splitlines()[-1])["writer"]
+    assert b"".join(line + b"\n" for line in match_lines("tiny", entries, writer)).decode() == shown
+    assert [found.verdict for found in verify_file(file)] == ["exact"]
+    computed = subprocess.run([sys.executable, computing, file], capture_output=True, check=True).stdout.decode()
+    assert computed == printed
+    assert f"file of {len(entries) + 2} lines and {len(shown.encode()):,} bytes" in format_
+    told = {cell for row in format_.splitlines() for cell in re.findall(r"\| `([0-9a-f]{64})` \|$", row)}
+    leaves = [sha256(b"\x00" + entry.line).digest() for entry in entries]
+    node = sha256(b"\x01" + leaves[0] + leaves[1]).digest()
+    assert told == {each.hex() for each in [*leaves, node]} | {line.split()[1] for line in printed.splitlines()}
 
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with all matches of the examples, and its views."""
+    """A store with all matches of the examples, its views, and a replay file of one of them."""
     store = tmp_path_factory.mktemp("docs") / "games.db"
     for script in sorted((ROOT / "examples").glob("*.jsonl")):
         _run(store, "play", str(script))
     _run(store, "matches")
+    _run(store, "export", "long-duel", "-o", "long-duel.soulrift.jsonl.zst")
     return store
 
 
 def _run(store: Path, *arguments: str) -> str:
-    """What the program prints."""
-    command = [sys.executable, "-m", "soulrift", *arguments, "--db", str(store)]
-    return subprocess.run(command, capture_output=True, check=True, cwd=store.parent).stdout.decode()
+    """What the program prints, in the folder of the store."""
+    command, environment = [sys.executable, "-m", "soulrift", *arguments], os.environ | {"SOULRIFT_DB": str(store)}
+    return subprocess.run(command, capture_output=True, check=True, cwd=store.parent, env=environment).stdout.decode()
 
 
 OUTPUTS = [
