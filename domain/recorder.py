@@ -233,6 +233,13 @@ class MatchRecorder(ApplicationRecorder):
         found = self.query(f"SELECT root FROM {INCOMPLETE} WHERE originator_id=?", (match,))  # noqa: S608
         return found[0][0] if found else None
 
+    def all_incomplete(self) -> list[str]:
+        """The matches of which only a part of their record is in the store yet."""
+        if not self.has_table(INCOMPLETE):
+            return []
+        found = self.query(f"SELECT originator_id FROM {INCOMPLETE} ORDER BY originator_id")  # noqa: S608
+        return [match for (match,) in found]
+
     def mark_incomplete(self, match: str, root: str | None) -> None:
         """Note that only a part of a record is in the store yet; or, without a root, that all of it is."""
         if not self.has_table(INCOMPLETE):

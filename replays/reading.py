@@ -137,15 +137,20 @@ class Reader:
         """What is wrong with the file beside its matches; complete once all recordings are read."""
         self.archive = False
         """Whether the file is an archive, once the first recording is there."""
+        self.newer: int | None = None
+        """The format of an archive, if it is not known; then nothing is read of it."""
         self._file = file
         self._next: Found | None = None
         self._number, self._byte = 0, 0
         self._cut: DamageError | None = None
+        self._cut_told = False
         self._advance()
 
     def recordings(self) -> Iterator[Recording]:  # noqa: C901 - what may follow what, in one place
         """The matches of the file, those behind a damaged one among them. The entries of each are read meanwhile."""
         archive = self.archive = self._archive()
+        if self.newer:
+            return
         matches, ended = 0, False
         while self._next is not None:
             found = self._next
@@ -171,9 +176,9 @@ class Reader:
                 self._skip_the_rest()
         if archive and not ended:
             self.damages.append(self.here("the file is cut off: the archive has no end"))
-        elif self._cut and (ended or not matches):
+        elif self._cut and not self._cut_told:
             self.damages.append(self._cut)
-        if not matches and not self.damages:
+        elif not matches and not self.damages:
             self.damages.append(self.here("there is no match in this file"))
 
     def _archive(self) -> bool:
@@ -183,9 +188,12 @@ class Reader:
             return False
         self._advance()
         try:
-            decoded(found)
+            line = decoded(found)
         except DamageError as damage:
             self.damages.append(damage)
+        else:
+            if isinstance(line, Archive) and line.archive > lines.FORMAT:
+                self.newer = line.archive
         return True
 
     def _recording(self, header: Found) -> Recording | None:
@@ -232,6 +240,7 @@ class Reader:
         """That something is missing at this place."""
         if self._next is not None:
             return self._next.damage(reason)
+        self._cut_told = True
         return self._cut or DamageError(self._number + 1, self._byte, reason)
 
     def _skip_the_rest(self) -> None:

@@ -50,6 +50,9 @@ class Steps:
         try:
             for line in islice(rest, INTERVAL):
                 events = events_of(line)
+                if not _follows(_line(line).entry, events, state):
+                    self.problem = f"another entry stands where entry {state.entries + 1} must be"
+                    break
                 replay(events, state)
                 block.append(line)
                 self.turns += [event.entry for event in events if isinstance(event, TurnBegan)]
@@ -80,6 +83,13 @@ class Steps:
 
     def _lines(self, block: int) -> list[bytes]:
         return unpacked(self._blocks[block]).split(b"\n")
+
+
+def _follows(number: int, events: tuple[AnyEvent, ...], state: State) -> bool:
+    """Whether an entry has the number that comes next, and its events have theirs."""
+    if number != state.entries + 1 or not events:
+        return False
+    return all(event.entry == number and event.n == n for n, event in enumerate(events, state.events + 1))
 
 
 def entry_of(line: bytes) -> Entry:

@@ -1,6 +1,6 @@
 """Whether a recording re-executes to what it records: every command is judged again, every byte compared."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -72,24 +72,28 @@ def verify(file: BinaryIO) -> Iterator[Verified]:
     reader = Reader(file)
     for recording in reader.recordings():
         yield verify_recording(recording)
+    if reader.newer:
+        yield Verified(None, "unverifiable", 0, _newer(reader.newer), None, 1, 0)
     for damage in reader.damages:
         yield Verified(None, "damaged", 0, damage.reason, line=damage.line, byte=damage.byte)
 
 
-def verify_recording(recording: Recording) -> Verified:
-    """The verdict on a match of a file; its entries are read."""
+def _newer(version: int) -> str:
+    return f"it is written in format {version}; this Soulrift knows formats up to {lines.FORMAT}"
+
+
+def verify_recording(recording: Recording, seen: Callable[[bytes], object] = lambda _: None) -> Verified:
+    """The verdict on a match of a file; its entries are read, and `seen` gets the line of each one that is proven."""
     match, entries, header = recording.match, 0, recording.header
     if recording.version > lines.FORMAT:
-        reason = f"it is written in format {recording.version}; this Soulrift knows formats up to {lines.FORMAT}"
-        return Verified(match, "unverifiable", 0, reason, None, header.number, header.byte)
+        return Verified(match, "unverifiable", 0, _newer(recording.version), None, header.number, header.byte)
     try:
-        for _ in proven(recording):
+        for found, _ in proven(recording):
             entries += 1
+            seen(found.content)
     except DivergedError as error:
-        found = error.found
-        return Verified(
-            match, "diverged", entries, error.reason, entries + 1, found.number, found.byte, error.differences
-        )
+        place = (entries + 1, error.found.number, error.found.byte)
+        return Verified(match, "diverged", entries, error.reason, *place, error.differences)
     except DamageError as error:
         return Verified(match, "damaged", entries, error.reason, entries + 1, error.line, error.byte)
     except UnknownRulesError as error:
@@ -106,12 +110,12 @@ def proven(recording: Recording) -> Iterator[tuple[Found, Entry]]:
         UnknownRulesError: the rules of this match are not known.
 
     """
-    state, tree = State(), Tree()
+    state, tree, ids = State(), Tree(), dict[str, int]()
     for number, found in enumerate(recording.lines(), 1):
         if number == 1:
             state.rules = _version(found)
             rules_of(state.rules)
-        entry = _played(state, found)
+        entry = _played(state, found, ids)
         if number == 1 and state.match != recording.match:
             raise recording.header.damage(f"the header names {recording.match}, but the match is {state.match}")
         tree.append(found.content)
@@ -140,8 +144,8 @@ class _Command(Struct, gc=False):
 _command = msgspec.json.Decoder(_Command).decode
 
 
-def _played(state: State, found: Found) -> Entry:
-    """The entry that the command of this line leads to, of which the line must be."""
+def _played(state: State, found: Found, ids: dict[str, int]) -> Entry:
+    """The entry that the command of this line leads to, of which the line must be; `ids` are those used before it."""
     number = state.entries + 1
     try:
         command = as_a_whole(_command(found.content).command)
@@ -154,6 +158,8 @@ def _played(state: State, found: Found) -> Entry:
         raise DivergedError(found, f"its command is refused, by {refusal}") from None
     if entry.line != found.content:
         raise _fault(found, entry)
+    if command.meta and command.meta.id and ids.setdefault(command.meta.id, number) != number:
+        raise found.damage(f"its meta.id is that of entry {ids[command.meta.id]}: a command that was given again")
     return entry
 
 
@@ -162,7 +168,12 @@ def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
     line = entry_line(found, entry.number)
     recorded = tuple([bytes(event) for event in line.events])
     if entry.event_jsons != recorded:
-        differences = tuple(differences_of(_value(entry.event_jsons), _value(recorded), "events"))
+        try:
+            differences = tuple(differences_of(_value(entry.event_jsons), _value(recorded), "events"))
+        except msgspec.MsgspecError as error:
+            return found.damage(f"its events cannot be read: {error}")
+        if not differences:
+            return found.damage("its events are not as they were written: they are not in the canonical form")
         return DivergedError(found, "its command leads to other events than are recorded", differences)
     if entry.command_json != bytes(line.command):
         return found.damage("its command is not as it was written: it is not in its normal form")

@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+import click
 from eventsourcing.persistence import IntegrityError
 from msgspec import Struct
 
-from domain.application import Matches, MatchNotFoundError
+from domain.application import IncompleteMatchError, Matches, MatchNotFoundError
 from domain.codec import replay
 from domain.entry import Entry
 from domain.match import Match
@@ -19,7 +20,7 @@ from replays.files import opened, written
 from replays.merkle import Tree
 from replays.reading import DamageError, Reader, Recording
 from replays.stepping import entry_of
-from replays.verify import Verified, verify_recording
+from replays.verify import GRAVEST_FIRST, Verified, verify_recording
 from replays.writing import write_archive, write_match
 from soulrift import store
 from soulrift.asking import end_of
@@ -33,16 +34,22 @@ AT_ONCE = 2_000
 # ------------------------------------------------------------ export
 
 
-def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace: bool) -> None:
-    """Write matches of a store into a file; several of them, or everything there is, as an archive."""
+def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace: bool) -> int:
+    """Write matches of a store into a file; several of them, or everything there is, as an archive. The exit status."""
     with store.open_to_read(db) as matches:
-        chosen = sorted(matches.recorder.matches()) if everything else list(names)
-        if not chosen:
+        incomplete = set(matches.recorder.all_incomplete())
+        chosen = [name for name in sorted(matches.recorder.matches()) if name not in incomplete]
+        if not everything:
+            chosen = list(names)
+        elif not chosen:
             message = f"there is no match in {matches.env['STORE']}"
             raise MatchNotFoundError(message)
         for name in chosen:
             if not matches.has(name):
                 raise matches.not_found(name)
+            if name in incomplete:
+                message = f"only a part of {name} was imported; import the same file again, then there is a whole"
+                raise IncompleteMatchError(message)
         with _destination(out, replace=replace) as file, bar("exporting") as advance:
             total = end_of(matches)
             recorded = ((name, _counted(matches.entries(name), advance, total)) for name in chosen)
@@ -54,6 +61,9 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
         output = Output()
         output.line(f"{out}: {len(chosen):,} {'match' if len(chosen) == 1 else 'matches'}")
         output.end()
+    for name in incomplete if everything else ():
+        complain(f"{name} is left out: only a part of it was imported")
+    return int(everything and bool(incomplete))
 
 
 def _counted(entries: Iterable[Entry], advance: Bar, total: int) -> Iterator[Entry]:
@@ -67,6 +77,9 @@ def _destination(out: str, *, replace: bool) -> Iterator[BinaryIO]:
     if out == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
+    elif not Path(out).absolute().parent.is_dir():
+        message = f"there is no folder for {out}"
+        raise click.UsageError(message)
     else:
         with written(Path(out), replace=replace) as file:
             yield file
@@ -89,42 +102,68 @@ def import_(path: Path, db: str, form: str, *, salvage: bool) -> int:
 
     With `salvage`, of those that are not whole what is proven.
     """
-    output, found, status = Output(), list[Imported](), 0
+    if not path.is_file():
+        message = f"{path} is no file that can be read twice: once to prove it, once to store it"
+        raise click.UsageError(message)
+    output, found, problems = Output(), list[Imported](), set[str]()
     with bar("verifying") as advance:
-        verdicts, damages = _verdicts(path, advance)
+        proofs, reader = _proofs(path, advance)
     with store.open_to_write(db) as matches, bar("importing") as advance, opened(path) as file:
-        total = sum(verified.entries for verified, _ in verdicts)
-        for recording, (verified, root) in zip(Reader(file).recordings(), verdicts, strict=False):
-            outcome = _import(matches, recording, verified, root, salvage=salvage)
-            advance(verified.entries, total)
+        total = sum(proof.verified.entries for proof in proofs)
+        for recording, proof in zip_longest(Reader(file).recordings(), proofs):
+            if recording is None or proof is None or recording.match != proof.verified.match:
+                outcome = Imported(proof.verified.match if proof else None, "damaged", 0, _CHANGED)
+            else:
+                outcome = _import(matches, recording, proof, salvage=salvage)
             found.append(outcome)
+            problems |= {outcome.outcome, proof.verified.verdict if proof else "damaged"}
+            advance(outcome.entries, total)
             if form == "text":
                 _tell(output, outcome)
-            status = max(status, STATUS.get(outcome.outcome, int(outcome.outcome == "refused")))
-            if verified.verdict != "exact":
-                status = max(status, STATUS[verified.verdict])
-    for damage in damages:
-        status = STATUS["damaged"]
-        found.append(Imported(None, "damaged", 0, f"{path}: {damage}"))
+    for problem in [*reader.damages, *(["it is an archive of a newer format"] if reader.newer else [])]:
+        outcome = Imported(None, "unverifiable" if reader.newer else "damaged", 0, str(problem))
+        found.append(outcome)
+        problems.add(outcome.outcome)
         if form == "text":
-            complain(f"{path}: damaged: {damage}")
+            complain(f"{path}: {outcome.outcome}: {problem}")
     if form == "json":
         output.data({"matches": found})
     output.end()
-    return status
+    gravest = next((verdict for verdict in GRAVEST_FIRST if verdict in problems), "exact")
+    return STATUS[gravest] or int("refused" in problems)
 
 
-def _verdicts(path: Path, advance: Bar) -> tuple[list[tuple[Verified, str]], list[DamageError]]:
-    """For each match of a file the verdict, and by what its record is known; and what else is damaged."""
-    verdicts = []
+_CHANGED = "the file has changed while it was read"
+
+
+class _Proof(Struct):
+    """What a match of the file was found to be: the verdict, by what its record is known, and the Merkle root after
+    each `AT_ONCE` entries, and after the last.
+    """
+
+    verified: Verified
+    record: str
+    roots: list[bytes]
+
+
+def _proofs(path: Path, advance: Bar) -> tuple[list[_Proof], Reader]:
+    """What each match of a file was found to be; the reader knows what else is wrong with it."""
+    proofs = []
     with opened(path) as file:
         reader = Reader(file)
         for recording in reader.recordings():
-            verified = verify_recording(recording)
-            root = recording.end[0].root if recording.end else f"the first {verified.entries} entries"
-            verdicts.append((verified, root))
+            tree, roots = Tree(), list[bytes]()
+
+            def seen(line: bytes, tree: Tree = tree, roots: list[bytes] = roots) -> None:
+                tree.append(line)
+                if tree.size % AT_ONCE == 0:
+                    roots.append(tree.root())
+
+            verified = verify_recording(recording, seen)
+            record = recording.end[0].root if recording.end else f"the first {verified.entries} entries"
+            proofs.append(_Proof(verified, record, [*roots, tree.root()]))
             advance(verified.entries, None)
-    return verdicts, reader.damages
+    return proofs, reader
 
 
 def _tell(output: Output, outcome: Imported) -> None:
@@ -136,11 +175,12 @@ def _tell(output: Output, outcome: Imported) -> None:
         complain(f"{outcome.match}: {outcome.outcome}: {outcome.reason}")
 
 
-def _import(matches: Matches, recording: Recording, verified: Verified, root: str, *, salvage: bool) -> Imported:
+def _import(matches: Matches, recording: Recording, proof: _Proof, *, salvage: bool) -> Imported:  # noqa: C901 - each way out
     """Store a match of a file as far as it was proven, if it is wanted that far."""
-    name, entries = recording.match, verified.entries
+    name, verified, entries = recording.match, proof.verified, proof.verified.entries
+    reason = None if verified.verdict == "exact" else told(verified)
     if verified.verdict != "exact" and not (salvage and entries):
-        return Imported(name, verified.verdict, 0, told(verified))
+        return Imported(name, verified.verdict, 0, reason)
     lines = islice((found.content for found in recording.lines()), entries)
     match, tree = Match(name, State(), matches.codec), Tree()
     if matches.has(name):
@@ -148,21 +188,24 @@ def _import(matches: Matches, recording: Recording, verified: Verified, root: st
         if known is not None:
             return Imported(name, "refused", 0, known)
         if tree.size == entries:
-            return Imported(name, "there", entries)
-        if matches.recorder.incomplete(name) != root:
-            reason = f"the store has only the first {tree.size:,} of its {entries:,} entries under this name"
-            return Imported(name, "refused", 0, reason)
+            return Imported(name, "there", entries, reason)
+        if matches.recorder.incomplete(name) != proof.record:
+            known = f"the store has only the first {tree.size:,} of its {entries:,} entries under this name"
+            return Imported(name, "refused", 0, known)
     try:
-        while some := list(islice(lines, AT_ONCE)):
+        while some := list(islice(lines, AT_ONCE - tree.size % AT_ONCE)):
             for line in some:
                 tree.append(line)
-            whole = tree.size == entries
-            if whole and verified.verdict == "exact" and tree.root().hex() != root:
-                return Imported(name, "damaged", 0, "the file has changed while it was read")
-            matches.record(match, [entry_of(line) for line in some], root, whole=whole)
+            if tree.root() != proof.roots[(tree.size - 1) // AT_ONCE]:
+                return Imported(name, "damaged", 0, _CHANGED)
+            matches.record(match, [entry_of(line) for line in some], proof.record, whole=tree.size == entries)
+    except DamageError:
+        return Imported(name, "damaged", 0, _CHANGED)
     except IntegrityError as error:
         return Imported(name, "refused", 0, str(error))
-    return Imported(name, "imported", entries, None if verified.verdict == "exact" else told(verified))
+    if tree.size != entries:
+        return Imported(name, "damaged", 0, _CHANGED)
+    return Imported(name, "imported", entries, reason)
 
 
 def _known(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes]) -> str | None:

@@ -31,6 +31,8 @@ def check(name: str, form: str) -> int:
                 "events": found.rows,
                 "snapshots": found.snapshots,
             }
+            for match in matches.recorder.all_incomplete():
+                complain(f"{match} is only a part of an imported match: import its file again")
         if not total:
             _tell(
                 Fault("damaged", None, None, None, "there is no match in it, so there was nothing to check"),

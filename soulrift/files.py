@@ -29,7 +29,7 @@ def export(names: tuple[str, ...], everything: bool, out: str, force: bool, db: 
         message = "name the matches to export, or say --all"
         raise click.UsageError(message)
     try:
-        archives.export(names, db, out, everything=everything, replace=force)
+        sys.exit(archives.export(names, db, out, everything=everything, replace=force))
     except FileExistsError as error:
         message = f"{error}; --force replaces it"
         raise click.UsageError(message) from None

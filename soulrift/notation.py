@@ -101,7 +101,7 @@ class Names:
 
     def card(self, card: str) -> str:
         """What this card is called; its own name beside it where several are called so."""
-        shown = self._cards[card]
+        shown = self._cards.get(card, card)
         return f"{shown} [{card}]" if shown != card and self._living[shown] > 1 else shown
 
 

@@ -16,8 +16,9 @@ from rich.text import Text
 T = TypeVar("T")
 
 
-_UNSEEN = {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-"""Characters that break a line or turn the direction of all that follows, spelled out for people."""
+_BREAKING = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_UNSEEN = {code: f"\\u{code:04x}" for code in _BREAKING}
+"""Characters that a terminal obeys, that break a line, or turn the direction of text, spelled out for people."""
 
 _encode = msgspec.json.Encoder().encode
 

@@ -129,8 +129,8 @@ def server(*arguments: str, options: tuple[str, ...] = ()) -> Iterator[Server]:
 def fresh_schema(url: str, name: str) -> Iterator[str]:
     """The connection string of an empty schema of this name, dropped afterwards."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE".encode())
+        connection.execute(f"DROP SCHEMA IF EXISTS {name}, {name}_views CASCADE".encode())
         connection.execute(f"CREATE SCHEMA {name}".encode())
     yield make_conninfo(url, options=f"-csearch_path={name}")
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+        connection.execute(f"DROP SCHEMA IF EXISTS {name}, {name}_views CASCADE".encode())

@@ -21,7 +21,7 @@ from textual import events
 from textual.widgets import Static
 
 from replays.stepping import INTERVAL, Steps
-from soulrift.player import KEYS, Player
+from soulrift.player import KEYS, Player, step_through
 from tests.recordings import file_of, lines, script
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +66,7 @@ def stepped(steps: Steps, *keys: str, size: tuple[int, int] = (80, 24)) -> list[
                     await pilot.press(key)
                 await app.workers.wait_for_complete()
                 looks.append(look(app))
+        assert app.fault is None
         return looks
 
     return asyncio.run(press())
@@ -311,6 +312,23 @@ def test_names_in_any_script_stay_in_their_place(size: tuple[int, int]) -> None:
         for seen in stepped(Steps(recorded), "end", "left", size=size):
             shown = [seen.head, *seen.entries, *seen.board, seen.note]
             assert not [line for line in shown if cell_len(line) > size[0] or not line.isprintable()]
+
+
+class Broken(Steps):
+    """Steps of which the entries cannot be had."""
+
+    def between(self, first: int, last: int | None = None) -> Iterator[Any]:
+        """No entries."""
+        raise LookupError(first, last)
+
+
+def test_fault_is_left_to_the_command_line(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """What cannot be shown ends the player with its error, and prints nothing of its own."""
+    run = Player.run
+    monkeypatch.setattr(Player, "run", lambda player, **_: run(player, headless=True))
+    with pytest.raises(LookupError):
+        step_through(Broken(DUEL))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

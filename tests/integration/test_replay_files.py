@@ -782,7 +782,7 @@ class TestOthers:
     ) -> None:
         """Nothing but what was verified is stored of a file that became another one since, nor said to be."""
         path, store = put(tmp_path, running()), tmp_path / "store.db"
-        verdicts = archives._verdicts  # noqa: SLF001 - the moment in between
+        verdicts = archives._proofs  # noqa: SLF001 - the moment in between
 
         def verified(*arguments: Any) -> Any:
             found = verdicts(*arguments)
@@ -790,7 +790,7 @@ class TestOthers:
             return found
 
         monkeypatch.setattr(archives, "AT_ONCE", at_once)
-        monkeypatch.setattr(archives, "_verdicts", verified)
+        monkeypatch.setattr(archives, "_proofs", verified)
         done = program("import", path, "--db", store)
         assert done.status != 0
         assert "imported" not in done.out
