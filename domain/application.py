@@ -199,7 +199,7 @@ class Matches(Application[str]):
             if batch.match is None:
                 batch.match = self._to_judge(batch.name, new=batch.new)
                 batch.before = batch.match.version
-            entry = judged(batch.match, command, new=batch.new)
+            entry = judged(batch.match, command, taken=batch.new and batch.before > 0)
             if command_id:
                 batch.made[command_id] = entry
                 batch.command_ids.append((batch.name, command_id, entry.events[0].n))

@@ -42,13 +42,16 @@ class Batch:
         self.command_ids: list[tuple[str, str, int]] = []
 
 
-def judged(match: Match, command: AnyCommand, *, new: bool) -> Entry:
-    """The entry of a command for a match that has as many entries as its sender believes."""
+def judged(match: Match, command: AnyCommand, *, taken: bool) -> Entry:
+    """The entry of a command for a match that has as many entries as its sender believes.
+
+    `taken`: the match was to be a new one, and is not.
+    """
     entries = match.state.entries
     expect = command.meta.expect if command.meta else None
     if expect is not None and expect != entries:
         raise bad_input("/meta/expect", f"{expect} entries are expected, but {match.id} has {entries}", entries=entries)
-    if new and entries:
+    if taken:
         raise bad_input(
             "/match", f"there is a match {quoted(match.id)} already; choose another name, or go on with it by meta.id"
         )

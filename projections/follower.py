@@ -148,6 +148,8 @@ class Follower:
             try:
                 with self._views.lease() as held:
                     self._forget()
+                    if not held():
+                        yield None
                     while held():
                         taken = self._step()
                         yield taken
@@ -157,7 +159,6 @@ class Follower:
                 log.info("another process has followed meanwhile")
             except (OperationalError, InterfaceError, TimeoutError) as error:
                 log.warning("the database cannot be followed; trying again", extra={"reason": str(error)})
-            yield None
             time.sleep(POLL)
 
     def rebuild(self, advance: Advance = lambda _: None) -> int:

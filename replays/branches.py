@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from domain.rules import AnyCommand, AnyEvent, Refusal, State, decode_command
-from domain.rules.commands import tag_of
+from domain.rules.commands import StartMatch, tag_of
 from domain.rules.events import MatchStarted
 from domain.rules.versions import rules_of
 from replays.diff import Standing, standing
+from replays.differences import Difference, differences_of
 from replays.stepping import events_of
 
 
@@ -33,12 +34,13 @@ class Illegal(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """An entry whose command now leads to other events; by their types, as recorded and as they would be."""
+    """An entry whose command now leads to something else: where its events differ, but for numbers and for what they
+    leave behind (`life`), which go on differing once something has.
+    """
 
     entry: int
     command: str
-    recorded: tuple[str, ...]
-    otherwise: tuple[str, ...]
+    differences: tuple[Difference, ...]
 
 
 class WhatIf(Struct, frozen=True):
@@ -84,25 +86,36 @@ def what_if(lines: Iterable[bytes], change: Change) -> WhatIf:
             illegal.append(Illegal(recorded.entry, told, refusal.rule, refusal.message))
             continue
         rules_of(other.rules).fold(otherwise, other)
-        if command is recorded.command and list(map(_fact, events)) != list(map(_fact, otherwise)):
-            changed.append(Changed(recorded.entry, told, _types(events), _types(otherwise)))
+        differences = tuple(differences_of(_facts(events), _facts(otherwise)))
+        if command is recorded.command and differences:
+            changed.append(Changed(recorded.entry, told, differences))
     return WhatIf(tuple(illegal), tuple(changed), standing(state), standing(other))
 
 
 def _command(recorded: _Recorded, change: Change) -> AnyCommand:
     """The command of an entry on the changed ground."""
+    command = recorded.command
     if change.instead is not None and recorded.entry == change.at:
-        return change.instead
-    if recorded.entry == 1 and change.ruleset:
-        start = msgspec.to_builtins(recorded.command)
-        return decode_command(msgspec.json.encode({**start, "ruleset": {**start.get("ruleset", {}), **change.ruleset}}))
-    return recorded.command
+        command = change.instead
+    if isinstance(command, StartMatch) and isinstance(recorded.command, StartMatch):
+        if command.match is UNSET:
+            command = msgspec.structs.replace(command, match=recorded.command.match)
+        if change.ruleset:
+            start = msgspec.to_builtins(command)
+            start["ruleset"] = {**(start.get("ruleset") or {}), **change.ruleset}
+            command = decode_command(msgspec.json.encode(start))
+    return command
 
 
-def _fact(event: AnyEvent) -> AnyEvent:
-    """What happened, wherever it stands in the record."""
-    return msgspec.structs.replace(event, entry=0, n=0)
+_PASSED_OVER = {"entry", "n", "number", "entered", "soul", "payment", "rift", "life"}
 
 
-def _types(events: Iterable[AnyEvent]) -> tuple[str, ...]:
-    return tuple(tag_of(type(event).__name__) for event in events)
+def _facts(events: Iterable[AnyEvent]) -> Any:
+    """What happened, without numbers that follow from what came before."""
+    return _without_numbers(msgspec.to_builtins(tuple(events)))
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_numbers(inner) for key, inner in value.items() if key not in _PASSED_OVER}
+    return [_without_numbers(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -70,7 +70,7 @@ class Archive(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 class ArchiveEnd(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The last line of an archive: how many matches there are."""
 
-    matches: Annotated[int, Meta(ge=0)]
+    matches: Count
 
 
 Line = Archive | Header | EntryLine | End | ArchiveEnd

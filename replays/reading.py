@@ -146,10 +146,13 @@ class Reader:
         self._cut_told = False
         self._advance()
 
-    def recordings(self) -> Iterator[Recording]:  # noqa: C901 - what may follow what, in one place
+    def recordings(self) -> Iterator[Recording]:  # noqa: C901, PLR0912 - what may follow what, in one place
         """The matches of the file, those behind a damaged one among them. The entries of each are read meanwhile."""
         archive = self.archive = self._archive()
         if self.newer:
+            return
+        if self._next is not None and not archive and self._next.kind is None:
+            self.damages.append(self._next.damage("this is no replay file: it begins with none of its lines"))
             return
         matches, ended = 0, False
         while self._next is not None:

@@ -40,7 +40,7 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
         incomplete = set(matches.recorder.all_incomplete())
         chosen = [name for name in sorted(matches.recorder.matches()) if name not in incomplete]
         if not everything:
-            chosen = list(names)
+            chosen = list(dict.fromkeys(names))
         elif not chosen:
             message = f"there is no match in {matches.env['STORE']}"
             raise MatchNotFoundError(message)

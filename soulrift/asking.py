@@ -35,7 +35,7 @@ def asking(db: str, match: str | None = None, *, counted: bool = False) -> Itera
                 views.close()
                 raise
         except ViewsError as error:
-            complain(f"{error}; they are made in memory, for this answer alone")
+            complain(f"{' '.join(str(error).split())}; they are made in memory, for this answer alone")
             views = views_in_memory()
             follower = _up_to_date(matches, views)
         with closing(views), follower.answering(match) as found:

@@ -56,7 +56,8 @@ def main(log: str | None) -> None:
     metavar="N",
     help="Store N commands at a time, all or none of them: faster, and told later.",
 )
-def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int) -> None:  # noqa: FBT001 - click passes by name
+@click.option("--match", type=arguments.Name(), help="Go on with this match: the script has no start_match.")
+def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int, match: str | None) -> None:  # noqa: FBT001 - click passes by name
     """Play a match script (one JSON command a line; - for standard input) into the store.
 
     Stops at the first refusal, with its line number; every line before it is kept.
@@ -64,8 +65,8 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int) -> 
     from soulrift import playing
 
     with store.open_to_write(db) as matches:
-        steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch)
-        clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name)
+        steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch, match=match)
+        clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name, match)
     if not clean:
         sys.exit(1)
 

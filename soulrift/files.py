@@ -88,6 +88,9 @@ def replay(
     if at is not None and (first is not None or last is not None):
         message = "--at shows the board, --from and --to tell a part; choose"
         raise click.UsageError(message)
+    if first is not None and last is not None and last < first:
+        message = f"it is before --from {first}"
+        raise click.BadParameter(message, param_hint="--to")
     replaying.replay(name, db, match, at=at, first=first, last=last, form=form)
 
 
@@ -121,7 +124,7 @@ def fork(match: str, at: int, name: str, db: str) -> None:
     with store.open_to_write(db) as matches:
         answer = matches.fork(match, at, name)
     output = Output()
-    output.line(f"{name} is a fork of {match} after entry {answer.entry.number}; `soulrift play` goes on with it")
+    output.line(f"{name} is a fork of {match} after entry {answer.entry.number}; play --match {name} goes on with it")
     output.end()
 
 

@@ -18,33 +18,43 @@ Step = tuple[int, Answer | Refusal]
 """The number of a line, and what it led to."""
 
 
-def play(matches: Matches, script: BinaryIO, path: str, *, keep_going: bool, batch: int = 1) -> Iterator[Step]:
+def play(
+    matches: Matches, script: BinaryIO, path: str, *, keep_going: bool, batch: int = 1, match: str | None = None
+) -> Iterator[Step]:
     """Give the commands of a script to its match, `batch` of them in one transaction, as the steps are asked for.
 
-    It ends after the first refusal, unless told to `keep_going`; after that of the first command in any case.
+    Without a `match`, one begins with the first of them. It ends after the first refusal, unless told to `keep_going`;
+    after that of a first command that does not begin one in any case.
     """
     lines = commands(script)
-    number, first = next(lines, (0, b""))
-    try:
-        if not first:
-            raise bad_input("", "the script holds no command; its first one is a start_match")
-        answer = matches.start(first, name_from(path))
-    except Refusal as refusal:
-        yield number or 1, refusal
-        return
-    yield number, answer
+    if match is None:
+        number, first = next(lines, (0, b""))
+        try:
+            if not first:
+                raise bad_input("", "the script holds no command; its first one is a start_match")
+            answer = matches.start(first, name_from(path))
+        except Refusal as refusal:
+            yield number or 1, refusal
+            return
+        yield number, answer
+        match = answer.match
     while some := list(islice(lines, batch)):
-        outcomes = matches.give_all(answer.match, [line for _, line in some], keep_going=keep_going)
+        outcomes = matches.give_all(match, [line for _, line in some], keep_going=keep_going)
         for (number, _), outcome in zip(some, outcomes, strict=False):
             yield number, outcome
         if len(outcomes) < len(some) or (isinstance(outcomes[-1], Refusal) and not keep_going):
             return
 
 
-def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
-    """Tell the steps as they are made, then how the match stands; whether nothing was refused."""
+def tell(matches: Matches, steps: Iterator[Step], path: str, match: str | None = None) -> bool:
+    """Tell the steps as they are made, then how the match stands; whether nothing was refused.
+
+    `match` is the one that had begun before, if it is known yet.
+    """
     output, notation = Output(must_go_on=True), Notation()
-    clean, match = True, None
+    clean = True
+    if match is not None:
+        _learn_names(matches, match, notation)
     for number, outcome in steps:
         if isinstance(outcome, Refusal):
             clean = False
@@ -52,9 +62,7 @@ def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
         elif not outcome.repeated:
             output.line(notation.line(outcome.entry))
         elif match is None:  # a match that had begun before this call
-            for entry in matches.entries(outcome.match):
-                notation.names.learn(entry)
-                notation.names.forget(entry)
+            _learn_names(matches, outcome.match, notation)
         match = match or (outcome.match if isinstance(outcome, Answer) else None)
     if match is not None:
         _tell_end(matches, match, output)
@@ -63,6 +71,12 @@ def tell(matches: Matches, steps: Iterator[Step], path: str) -> bool:
         complain(f"error: {output.lost}; the script was played to its end, but not all of it could be told")
         return False
     return clean
+
+
+def _learn_names(matches: Matches, match: str, notation: Notation) -> None:
+    for entry in matches.entries(match):
+        notation.names.learn(entry)
+        notation.names.forget(entry)
 
 
 def _tell_end(matches: Matches, match: str, output: Output) -> None:

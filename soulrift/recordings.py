@@ -24,6 +24,9 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
     """
     path = Path(name)
     if not path.is_file():
+        if match is not None:
+            message = f"there is no file {name} of which --match could say a match"
+            raise click.UsageError(message)
         with store.open_to_read(db) as matches:
             yield name, (entry.line for entry in matches.entries(name))
         return

@@ -1,13 +1,13 @@
 """`soulrift replay`, `diff` and `whatif`: recordings as people look at them."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 from rich.text import Text
 
 from replays import branches
-from replays.branches import Change, WhatIf
+from replays.branches import Change, Changed, WhatIf
 from replays.diff import Diff, Standing
 from replays.diff import diff as diff_of
 from replays.stepping import Steps
@@ -15,10 +15,13 @@ from soulrift.board import board, table
 from soulrift.notation import Names, Notation
 from soulrift.recordings import lines_of
 from soulrift.terminal import Output, complain
-from soulrift.verifying import differences_table
+from soulrift.verifying import differences_table, shown
 
-MOST_CHANGED = 20
-"""So many entries that went otherwise are listed for people."""
+MOST_LISTED = 20
+"""So many commands that become illegal, and entries that go otherwise, are listed for people."""
+
+MOST_TOLD = 3
+"""So many differences of an entry are told."""
 
 
 def replay(
@@ -137,19 +140,25 @@ def whatif(name: str, db: str, match: str | None, change: Change, form: str) -> 
 def _consequences(found: WhatIf) -> Iterator[Text | str]:
     if found.illegal:
         yield Text(f"{len(found.illegal):,} recorded commands become illegal, and are left out:", style="bold")
-        cells = ((str(each.entry), each.command, each.rule, each.message) for each in found.illegal)
-        yield from table(cells, ("entry", "command", "rule", ""))
+        illegal = ((str(each.entry), each.command, each.rule, each.message) for each in found.illegal[:MOST_LISTED])
+        yield from table(illegal, ("entry", "command", "rule", ""))
+        yield from _more(len(found.illegal))
     else:
         yield "every recorded command stays legal"
     if found.changed:
         yield Text(f"{len(found.changed):,} entries go otherwise:", style="bold")
-        changed = found.changed[:MOST_CHANGED]
-        cells = ((str(each.entry), each.command, _list(each.recorded), _list(each.otherwise)) for each in changed)
-        yield from table(cells, ("entry", "command", "as recorded", "otherwise"))
-        if len(found.changed) > MOST_CHANGED:
-            yield f"  and {len(found.changed) - MOST_CHANGED:,} more, with --format json"
+        changed = ((str(each.entry), each.command, _told(each)) for each in found.changed[:MOST_LISTED])
+        yield from table(changed, ("entry", "command", "as recorded -> otherwise"))
+        yield from _more(len(found.changed))
     yield from standings({"as recorded": found.recorded, "otherwise": found.otherwise})
 
 
-def _list(types: Iterable[str]) -> str:
-    return ", ".join(kind.replace("_", " ") for kind in types)
+def _more(number: int) -> Iterator[str]:
+    if number > MOST_LISTED:
+        yield f"  and {number - MOST_LISTED:,} more, with --format json"
+
+
+def _told(changed: Changed) -> str:
+    """The first differences of an entry."""
+    told = [f"{each.path} {shown(each.expected)} -> {shown(each.found)}" for each in changed.differences]
+    return ", ".join(told[:MOST_TOLD]) + (" …" if len(told) > MOST_TOLD else "")

@@ -15,11 +15,10 @@ _ROLES = """\
 Rights that roles need in its schema (USAGE on the schema, and):
   to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format, incomplete_imports;
             SELECT, INSERT, UPDATE, DELETE on store_writers; USAGE on the sequence stored_events_notification_id_seq
-  to import matches: the same, and SELECT, INSERT, DELETE on incomplete_imports
-  to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format
-  to ask what needs views (`soulrift matches` and others): the same, and the right to CREATE their schema once, or to
-            SELECT there if another role follows
-Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does."""
+  to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format, incomplete_imports
+Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does.
+Who imports matches plays, and needs INSERT and DELETE on incomplete_imports too. Who asks what is answered by views
+(`soulrift matches` and others) reads, and needs to CREATE their schema once, or to SELECT there where others do."""
 
 _PG_DUMP = """\
 a PostgreSQL store is backed up by PostgreSQL's own tools, while matches are played:

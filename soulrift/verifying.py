@@ -58,14 +58,15 @@ def _lines(path: Path, verified: Verified) -> Iterator[Text | str]:
 
 def differences_table(differences: Sequence[Difference], expected: str, found: str) -> Iterator[Text]:
     """Differences within an entry, side by side, under these headings; not more than people read."""
-    shown = differences[:MOST_DIFFERENCES]
-    cells = ((each.path, _shown(each.expected), _shown(each.found)) for each in shown)
+    first = differences[:MOST_DIFFERENCES]
+    cells = ((each.path, shown(each.expected), shown(each.found)) for each in first)
     yield from table(cells, ("in the entry", expected, found))
-    if len(differences) > len(shown):
-        yield Text(f"  and {len(differences) - len(shown)} more places, with --format json")
+    if len(differences) > len(first):
+        yield Text(f"  and {len(differences) - len(first)} more places, with --format json")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A JSON value in a table; nothing as a dash."""
     return msgspec.json.encode(value).decode() if value is not None else "-"
 
 
@@ -75,5 +76,6 @@ def told(verified: Verified) -> str:
         return f"{verified.entries:,} entries, each re-executed"
     entry = f"entry {verified.entry}, " if verified.entry is not None else ""
     place = f"{entry}line {verified.line}, byte {verified.byte}: " if verified.line is not None else ""
-    good = f"; the first {verified.entries:,} entries are proven" if verified.entries else ""
+    proven = "entry 1 is" if verified.entries == 1 else f"the first {verified.entries:,} entries are"
+    good = f"; {proven} proven" if verified.entries else ""
     return f"{place}{verified.reason}{good}"

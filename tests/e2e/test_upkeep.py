@@ -107,7 +107,7 @@ class TestInit:
         assert PASSWORD not in first.stdout
         to_play, to_read = rights(first.stdout)
         assert "SELECT, INSERT ON stored_events, stored_snapshots, command_ids" in to_play
-        assert to_read == ["SELECT ON stored_events, stored_snapshots, command_ids, store_format"]
+        assert to_read == ["SELECT ON stored_events, stored_snapshots, command_ids, store_format, incomplete_imports"]
         assert run("play", "-", "--db", url, stdin=script(RELEASE)).returncode == 0
         assert len(lines_of(url, "duel")) == 2
 
