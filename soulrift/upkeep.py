@@ -36,7 +36,8 @@ def init(name: str) -> None:
     with store.create(name) as matches:
         output.line(f"{matches.env['STORE']} is a store of format {FORMAT}")
     if store.is_postgres(name):
-        output.line(_ROLES)
+        for line in _ROLES.splitlines():
+            output.line(line)
     else:
         output.line("Who plays needs to write the file and its folder; who reads needs to read them.")
     output.end()

@@ -232,7 +232,7 @@ ENTRY = {
 END = {"checksum": "ab" * 32, "entries": 1, "root": "00" * 32, "status": "running", "writer": "someone 1"}
 LINES: dict[str, dict[str, Any]] = {
     "archive": {"archive": 1},
-    "archive-end": {"matches": 0},
+    "archive-end": {"matches": 1},
     "end": END,
     "entry": ENTRY,
     "event": ENTRY["events"][0],  # type: ignore[index]  # it is a list
@@ -256,7 +256,7 @@ def test_each_field_of_a_line_is_needed(name: str) -> None:
     [
         pytest.param("archive", {"archive": 0}, id="format 0"),
         pytest.param("archive", {"more": 1}, id="more in an archive's first line"),
-        pytest.param("archive-end", {"matches": -1}, id="fewer matches than none"),
+        pytest.param("archive-end", {"matches": 0}, id="no match"),
         pytest.param("end", {"checksum": "AB" * 32}, id="capital letters in a hash"),
         pytest.param("end", {"root": "0" * 63}, id="short hash"),
         pytest.param("end", {"entries": 0}, id="no entry"),
