@@ -29,14 +29,14 @@ check: $(VENV)/.dev ## Lint, format, types, import rules and the documentation's
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/unit/test_docs.py tests/e2e/test_readme.py
 
-wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it, in an empty environment and folder
+wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in an empty environment and folder
 	rm -rf build/wheel && mkdir -p build/wheel/tree
 	$(PIP) wheel . --no-deps -w build/wheel
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[player,postgres]" --group test
 	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
-	cd build/wheel/tree && ../venv/bin/python -m pytest
+	cd build/wheel/tree && ../venv/bin/python -m pytest tests/e2e tests/golden
 
 bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table goes to build/bench.json too
 	$(BIN)/python -m benchmarks

@@ -42,15 +42,8 @@ def stores() -> list[Row]:
         server() as running,
         fresh_schema(running.url, "ours") as ours,
     ):
-        parts = conninfo_to_dict(running.url)
         sqlite = {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": f"{folder}/stock.db"}
-        postgres = {
-            "PERSISTENCE_MODULE": "eventsourcing.postgres",
-            "POSTGRES_DBNAME": str(parts["dbname"]),
-            "POSTGRES_HOST": str(parts["host"]),
-            "POSTGRES_USER": str(parts["user"]),
-            "POSTGRES_PASSWORD": "none",
-        }
+        postgres = library_settings(running.url)
         rows = _appends("SQLite", sqlite_settings(f"{folder}/ours.db"), sqlite)
         rows += _appends("PostgreSQL", postgres_settings(ours, create=True), postgres)
         rows.append(_rebuild("SQLite", sqlite_settings(f"{folder}/rebuilt.db"), sqlite, 12))
@@ -60,6 +53,18 @@ def stores() -> list[Row]:
             names = {"many": many, "few": few}
             rows.append(_one_among_many("PostgreSQL", lambda name: postgres_settings(names[name], create=True)))
     return rows
+
+
+def library_settings(url: str) -> Settings:
+    """The library's own settings for the server of a connection string."""
+    parts = conninfo_to_dict(url)
+    return {
+        "PERSISTENCE_MODULE": "eventsourcing.postgres",
+        "POSTGRES_DBNAME": str(parts["dbname"]),
+        "POSTGRES_HOST": str(parts["host"]),
+        "POSTGRES_USER": str(parts["user"]),
+        "POSTGRES_PASSWORD": "none",
+    }
 
 
 def _appends(database: str, settings: Settings, stock_settings: Settings) -> list[Row]:

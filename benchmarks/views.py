@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks import stock_projection
 from benchmarks.filling import many_matches, one_match
 from benchmarks.harness import Row, Timed, micro, most_memory, paired, rate
 from benchmarks.mix import recorded
 from benchmarks.stock import StockMatches
-from benchmarks.stores import BUILD
+from benchmarks.stores import BUILD, library_settings
 from domain.application import Matches
 from domain.entry import play
 from domain.postgres import postgres_settings
@@ -70,17 +69,9 @@ def _postgres() -> list[Row]:
     """One read model and all of them on PostgreSQL, against the library's runner with one."""
     commands = recorded(COMMANDS)
     with server() as running, fresh_schema(running.url, "views") as url:
-        parts = conninfo_to_dict(running.url)
-        settings = {
-            "PERSISTENCE_MODULE": "eventsourcing.postgres",
-            "POSTGRES_DBNAME": str(parts["dbname"]),
-            "POSTGRES_HOST": str(parts["host"]),
-            "POSTGRES_USER": str(parts["user"]),
-            "POSTGRES_PASSWORD": "none",
-        }
         state = State()
         events = [event for command in commands[:STOCK_COMMANDS] for event in play(state, command).events]
-        stock = _Stock(running.url, settings, events)
+        stock = _Stock(running.url, library_settings(running.url), events)
         rows = []
         with Matches(postgres_settings(url, create=True)) as store:
             one_match(store, "mix", commands)
