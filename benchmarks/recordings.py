@@ -16,13 +16,12 @@ from benchmarks.harness import Row, Timed, micro, most_memory, paired, rate
 from benchmarks.mix import recorded
 from benchmarks.stores import BUILD
 from domain.application import Matches
-from domain.codec import replay
 from domain.entry import Entry, play
 from domain.rules import AnyEvent, State
 from domain.sqlite import sqlite_settings
 from replays.files import written
 from replays.reading import Reader
-from replays.stepping import Steps, events_of
+from replays.stepping import Steps, take
 from replays.verify import verify, verify_file
 from replays.writing import match_lines, write_archive
 from soulrift.archives import import_
@@ -96,7 +95,7 @@ def _read(entries: list[Entry]) -> Row:
         state = State()
         for recording in Reader(io.BytesIO(content)).recordings():
             for found in recording.lines():
-                replay(events_of(found.content), state)
+                take(found.content, state)
         return state.entries
 
     def decode_only() -> int:
@@ -125,7 +124,7 @@ def _seek() -> list[Row]:
     def step() -> int:
         state = State()
         for line in lines:
-            replay(events_of(line), state)
+            take(line, state)
         return LONG
 
     ours, peer, ratio = paired(build, step, rounds=3)

@@ -105,7 +105,10 @@ class Matches(Application[str]):
             Refusal: the name is taken, or is none.
 
         """
-        commands = [self.codec.command(entry) for entry in islice(self.entries(match), max(at, 0))]
+        if self.has(name):
+            raise bad_input("/match", f"there is a match {quoted(name)} already; choose another name")
+        recorded = islice(self.entries(match), min(max(at, 0), MAX_INTEGER))
+        commands = [self.codec.command(entry) for entry in recorded]
         if len(commands) < max(at, 1):
             raise self._no_entry(match, len(commands) if at > 0 else self.state(match).entries, at)
         start = msgspec.structs.replace(commands[0], match=name, origin=Origin(match=match, entry=at))

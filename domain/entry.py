@@ -43,6 +43,17 @@ def play(state: State, command: AnyCommand) -> Entry:
         UnknownRulesError: the match is played by rules of a version that this program does not know.
 
     """
+    events, command_json, event_jsons, state_hash_after, line = played(state, command)
+    return Entry(state.entries, events, command_json, event_jsons, state_hash_after, sha256(line).hexdigest())
+
+
+def played(state: State, command: AnyCommand) -> tuple[tuple[AnyEvent, ...], bytes, tuple[bytes, ...], str, bytes]:
+    """What `play` makes an entry of: the events, the command's JSON, the events' JSON, the state hash, the line.
+
+    Raises:
+        Refusal, UnknownRulesError: as `play`.
+
+    """
     rules = rules_of(state.rules)
     events = rules.decide(state, command)
     rules.fold(events, state)
@@ -50,7 +61,7 @@ def play(state: State, command: AnyCommand) -> Entry:
     event_jsons = tuple([_encode(event) for event in events])
     state_hash_after = state_hash(state)
     line = line_of(state.entries, command_json, event_jsons, state_hash_after)
-    return Entry(state.entries, events, command_json, event_jsons, state_hash_after, sha256(line).hexdigest())
+    return events, command_json, event_jsons, state_hash_after, line
 
 
 def line_of(number: int, command_json: bytes, event_jsons: tuple[bytes, ...], state_hash_after: str) -> bytes:

@@ -58,6 +58,7 @@ class SQLiteViews(Views):
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables of a new file; one that is damaged is left to whoever asks it, and to a rebuild."""
         try:
+            self._refuse_others(connection)
             connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last rows, which are read again
             if not _tables(connection):
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -68,6 +69,13 @@ class SQLiteViews(Views):
             if not _is_damage(error):
                 connection.close()
                 raise
+
+    def _refuse_others(self, connection: sqlite3.Connection) -> None:
+        """See that a file has no tables but those of views: a rebuild drops what is there."""
+        there = set(_tables(connection))
+        if PROGRESS.name not in there and there - {table.name for table in self.tables}:
+            connection.close()
+            raise ViewsError(f"{self.name} is another program's file, or a store; views are not made there")
 
     def _inode_now(self) -> int | None:
         try:

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
+from domain.codec import CorruptRecordError
 from domain.rules import AnyCommand, AnyEvent, Refusal, State, decode_command
 from domain.rules.commands import StartMatch, tag_of
-from domain.rules.events import MatchStarted
 from domain.rules.versions import rules_of
 from replays.diff import Standing, standing
 from replays.differences import Difference, differences_of
-from replays.stepping import events_of
+from replays.stepping import take
 
 
 class Change(Struct, frozen=True):
@@ -66,17 +66,16 @@ def what_if(lines: Iterable[bytes], change: Change) -> WhatIf:
     Raises:
         Refusal: the change itself is refused.
         UnknownRulesError: there are no rules of the version asked for.
-        msgspec.MsgspecError: a line cannot be read.
+        CorruptRecordError: a line cannot be read, or does not follow from those before.
 
     """
     state, other = State(), State()
     illegal, changed = list[Illegal](), list[Changed]()
     for line in lines:
-        recorded, events = _recorded(line), events_of(line)
+        events = take(line, state)
+        recorded = _recorded_command(line, state.entries)
         if recorded.entry == 1:
-            state.rules = events[0].rules if isinstance(events[0], MatchStarted) else state.rules
-            other.rules = change.rules or state.rules
-        rules_of(state.rules).fold(events, state)
+            other.rules = state.rules if change.rules is None else change.rules
         command, told = _command(recorded, change), tag_of(type(recorded.command).__name__)
         try:
             otherwise = rules_of(other.rules).decide(other, command)
@@ -90,6 +89,14 @@ def what_if(lines: Iterable[bytes], change: Change) -> WhatIf:
         if command is recorded.command and differences:
             changed.append(Changed(recorded.entry, told, differences))
     return WhatIf(tuple(illegal), tuple(changed), standing(state), standing(other))
+
+
+def _recorded_command(line: bytes, number: int) -> _Recorded:
+    try:
+        return _recorded(line)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        message = f"the command of entry {number} cannot be read: {error}"
+        raise CorruptRecordError(message) from None
 
 
 def _command(recorded: _Recorded, change: Change) -> AnyCommand:

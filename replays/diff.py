@@ -6,10 +6,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from domain.codec import replay
+from domain.codec import CorruptRecordError
 from domain.rules import State
 from replays.differences import Difference, differences_of
-from replays.stepping import events_of
+from replays.stepping import take
 
 Part = Literal["command", "events", "state", "length"]
 
@@ -63,7 +63,7 @@ def diff(first: Iterable[bytes], second: Iterable[bytes]) -> Diff:
     """The difference of two recordings, from the lines of their entries.
 
     Raises:
-        CorruptRecordError, msgspec.MsgspecError: a line cannot be read.
+        CorruptRecordError: a line cannot be read, or does not follow from those before.
 
     """
     one, other = iter(first), iter(second)
@@ -73,7 +73,7 @@ def diff(first: Iterable[bytes], second: Iterable[bytes]) -> Diff:
         found = None if left == right else _compared(left, right)
         if found:
             break
-        replay(events_of(left), state)
+        take(left, state)
     else:
         right = None if left is not None else next(other, None)
         found = None if left is right is None else ("length", ())
@@ -86,9 +86,9 @@ def diff(first: Iterable[bytes], second: Iterable[bytes]) -> Diff:
 
 def _end(state: State, line: bytes | None, rest: Iterator[bytes]) -> Standing:
     if line is not None:
-        replay(events_of(line), state)
+        take(line, state)
     for later in rest:
-        replay(events_of(later), state)
+        take(later, state)
     return standing(state)
 
 
@@ -104,11 +104,15 @@ def _compared(left: bytes, right: bytes) -> tuple[Part, tuple[Difference, ...]] 
 
 
 def _content(line: bytes) -> dict[str, Any]:
-    entry = msgspec.json.decode(line)
-    command, events = entry["command"], entry["events"]
-    command.pop("meta", None)
-    for naming in (command, *events[:1]):
-        if naming["type"] in {"start_match", "match_started"}:
-            naming.pop("match", None)
-            naming.pop("origin", None)
+    try:
+        entry = msgspec.json.decode(line)
+        command, events = entry["command"], entry["events"]
+        command.pop("meta", None)
+        for naming in (command, *events[:1]):
+            if naming["type"] in {"start_match", "match_started"}:
+                naming.pop("match", None)
+                naming.pop("origin", None)
+    except (msgspec.MsgspecError, RecursionError, AttributeError, LookupError, TypeError) as error:
+        message = f"an entry that differs cannot be read: {error!r}"
+        raise CorruptRecordError(message) from None
     return {"command": command, "events": events, "state": entry["state_hash"]}

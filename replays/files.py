@@ -156,10 +156,10 @@ def written(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
         OSError: it cannot be written.
 
     """
-    if path.exists() and not replace:
-        message = f"there is a {path} already"
-        raise FileExistsError(message)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.absolute().parent) as folder:
+    exists = f"there is a {path} already"
+    if os.path.lexists(path) and not replace:
+        raise FileExistsError(exists)
+    with tempfile.TemporaryDirectory(prefix=".soulrift-", dir=path.absolute().parent) as folder:
         partial = Path(folder) / path.name
         with partial.open("wb+") as file:
             if path.suffix == ".gz":
@@ -172,7 +172,13 @@ def written(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
                 yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        if replace:
+            partial.replace(path)
+            return
+        try:
+            os.link(partial, path)  # unlike a rename, it replaces nothing that came meanwhile
+        except FileExistsError:
+            raise FileExistsError(exists) from None
 
 
 @contextmanager

@@ -6,11 +6,6 @@ EMPTY = sha256().digest()
 """The root of a tree without leaves."""
 
 
-def leaf_hash(line: bytes) -> bytes:
-    """The hash of a leaf."""
-    return sha256(b"\x00" + line).digest()
-
-
 def node_hash(left: bytes, right: bytes) -> bytes:
     """The hash of the node over two others."""
     return sha256(b"\x01" + left + right).digest()
@@ -26,7 +21,7 @@ class Tree:
 
     def append(self, line: bytes) -> None:
         """Add the line of the next entry."""
-        node, size = leaf_hash(line), self.size
+        node, size = sha256(b"\x00" + line).digest(), self.size
         while size & 1:
             node, size = node_hash(self._full.pop(), node), size >> 1
         self._full.append(node)

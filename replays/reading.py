@@ -15,6 +15,12 @@ from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line
 _OUTSIDE = frozenset({Archive, Header, ArchiveEnd})
 """The kinds of lines that stand in no match."""
 
+LONGEST_REASON = 500
+"""Characters; what a decoder says may hold what it decoded."""
+
+MOST_DAMAGES = 100
+"""So many places of a file are told that are damaged beside its matches."""
+
 LONGEST_LINE = 1 << 26
 """Bytes; no entry comes near it."""
 
@@ -26,7 +32,7 @@ class DamageError(Exception):
         super().__init__(line, byte, reason)
         self.line = line
         self.byte = byte
-        self.reason = reason
+        self.reason = reason if len(reason) <= LONGEST_REASON else reason[:LONGEST_REASON] + "…"
 
     def __str__(self) -> str:
         return f"line {self.line}, byte {self.byte}: {self.reason}"
@@ -152,7 +158,7 @@ class Reader:
         if self.newer:
             return
         if self._next is not None and not archive and self._next.kind is None:
-            self.damages.append(self._next.damage("this is no replay file: it begins with none of its lines"))
+            self._tell(self._next.damage("this is no replay file: it begins with none of its lines"))
             return
         matches, ended = 0, False
         while self._next is not None:
@@ -161,7 +167,7 @@ class Reader:
             follows = ended or (matches > 0 and not archive)
             if follows:
                 what = "archive" if ended else "match"
-                self.damages.append(found.damage(f"something follows the end of the {what}"))
+                self._tell(found.damage(f"something follows the end of the {what}"))
             self._advance()
             if kind is Header:
                 matches += 1
@@ -175,14 +181,14 @@ class Reader:
                 self._check_count(found, matches)
             else:
                 if not follows:
-                    self.damages.append(self._stray(found))
+                    self._tell(self._stray(found))
                 self._skip_the_rest()
         if archive and not ended:
-            self.damages.append(self.here("the file is cut off: the archive has no end"))
+            self._tell(self.here("the file is cut off: the archive has no end"))
         elif self._cut and not self._cut_told:
-            self.damages.append(self._cut)
+            self._tell(self._cut)
         elif not matches and not self.damages:
-            self.damages.append(self.here("there is no match in this file"))
+            self._tell(self.here("there is no match in this file"))
 
     def _archive(self) -> bool:
         """Take in the first line, if it begins an archive."""
@@ -193,7 +199,7 @@ class Reader:
         try:
             line = decoded(found)
         except DamageError as damage:
-            self.damages.append(damage)
+            self._tell(damage)
         else:
             if isinstance(line, Archive) and line.archive > lines.FORMAT:
                 self.newer = line.archive
@@ -205,10 +211,10 @@ class Reader:
             version = msgspec.json.decode(header.content, type=_AnyHeader)
             if version.replay <= lines.FORMAT:
                 decoded(header)
-        except msgspec.MsgspecError as error:
-            self.damages.append(header.damage(str(error)))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            self._tell(header.damage(str(error)))
         except DamageError as damage:
-            self.damages.append(damage)
+            self._tell(damage)
         else:
             return Recording(self, header, version.match, version.replay)
         return None
@@ -217,10 +223,10 @@ class Reader:
         try:
             line = decoded(found)
         except DamageError as damage:
-            self.damages.append(damage)
+            self._tell(damage)
             return
         if isinstance(line, ArchiveEnd) and line.matches != matches:
-            self.damages.append(found.damage(f"there are {matches} matches, and not {line.matches}"))
+            self._tell(found.damage(f"there are {matches} matches, and not {line.matches}"))
 
     def _stray(self, found: Found) -> DamageError:
         try:
@@ -230,6 +236,12 @@ class Reader:
         return found.damage("this line belongs to no match")
 
     # ------------------------------------------------------------ lines
+
+    def _tell(self, damage: DamageError) -> None:
+        if len(self.damages) < MOST_DAMAGES:
+            self.damages.append(damage)
+        elif len(self.damages) == MOST_DAMAGES:
+            self.damages.append(DamageError(damage.line, damage.byte, "and more from here on"))
 
     def next_of_match(self) -> Found | None:
         """The next line, unless it cannot belong to the match that is being read."""

@@ -9,11 +9,11 @@ from hashlib import sha256
 from itertools import islice
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from domain.codec import CorruptRecordError, replay
 from domain.entry import Entry
-from domain.rules import AnyEvent, State, fold
+from domain.rules import AnyEvent, State
 from domain.rules.events import TurnBegan
 from replays.files import packed, unpacked
 from replays.lines import EntryLine
@@ -49,14 +49,10 @@ class Steps:
         before, block = msgspec.json.encode(state), list[bytes]()
         try:
             for line in islice(rest, INTERVAL):
-                events = events_of(line)
-                if not _follows(_line(line).entry, events, state):
-                    self.problem = f"another entry stands where entry {state.entries + 1} must be"
-                    break
-                replay(events, state)
+                events = take(line, state)
                 block.append(line)
                 self.turns += [event.entry for event in events if isinstance(event, TurnBegan)]
-        except (msgspec.MsgspecError, CorruptRecordError, DamageError) as error:
+        except (CorruptRecordError, DamageError) as error:
             self.problem = str(error)
         if block:
             self._states.append(before)
@@ -70,7 +66,7 @@ class Steps:
             return State()
         state = _decode_state(self._states[block])
         for line in self._lines(block)[: into + 1 if at else 0]:
-            fold(events_of(line), state)
+            take(line, state)
         return state
 
     def between(self, first: int, last: int | None = None) -> Iterator[Entry]:
@@ -85,11 +81,33 @@ class Steps:
         return unpacked(self._blocks[block]).split(b"\n")
 
 
-def _follows(number: int, events: tuple[AnyEvent, ...], state: State) -> bool:
-    """Whether an entry has the number that comes next, and its events have theirs."""
-    if number != state.entries + 1 or not events:
-        return False
-    return all(event.entry == number and event.n == n for n, event in enumerate(events, state.events + 1))
+def take(line: bytes, state: State) -> tuple[AnyEvent, ...]:
+    """The events of a line, by which `state` has been changed: that after the entry before.
+
+    Raises:
+        CorruptRecordError: it is not the line of the next entry, or its events do not follow from those before.
+
+    """
+    number = state.entries + 1
+    try:
+        line.decode()
+        read = _watched(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        message = f"entry {number} cannot be read: {error}"
+        raise CorruptRecordError(message) from None
+    events = read.events
+    if not events:
+        message = f"entry {number} has no events"
+        raise CorruptRecordError(message)
+    first, last = events[0], events[-1]
+    if not (read.entry == first.entry == last.entry == number and last.n - first.n + 1 == len(events)):
+        message = f"another entry stands where entry {number} must be"
+        raise CorruptRecordError(message)
+    if first.n != state.events + 1:
+        message = f"event {first.n} stands where event {state.events + 1} must be"
+        raise CorruptRecordError(message)
+    replay(events, state)
+    return events
 
 
 def entry_of(line: bytes) -> Entry:
@@ -105,18 +123,11 @@ def entry_of(line: bytes) -> Entry:
     return Entry(read.entry, events, bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest())
 
 
-class _Watched(Struct, gc=False):
+class _Watched(Struct, gc=False, forbid_unknown_fields=True):
+    command: Raw
+    entry: int
     events: tuple[AnyEvent, ...]
+    state_hash: str
 
 
 _watched = msgspec.json.Decoder(_Watched).decode
-
-
-def events_of(line: bytes) -> tuple[AnyEvent, ...]:
-    """The events of a line, and nothing else of it.
-
-    Raises:
-        msgspec.MsgspecError: it is none, or has an event that this program does not know.
-
-    """
-    return _watched(line).events

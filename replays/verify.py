@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from domain.entry import Entry, play
+from domain.entry import played
 from domain.rules.commands import AnyCommand
 from domain.rules.refusal import Refusal
 from domain.rules.ruleset import RULES_VERSION
@@ -72,6 +72,11 @@ def verify(file: BinaryIO) -> Iterator[Verified]:
     reader = Reader(file)
     for recording in reader.recordings():
         yield verify_recording(recording)
+    yield from beside_matches(reader)
+
+
+def beside_matches(reader: Reader) -> Iterator[Verified]:
+    """What is wrong with a file beside its matches, once they are read."""
     if reader.newer:
         yield Verified(None, "unverifiable", 0, _newer(reader.newer), None, 1, 0)
     for damage in reader.damages:
@@ -88,9 +93,9 @@ def verify_recording(recording: Recording, seen: Callable[[bytes], object] = lam
     if recording.version > lines.FORMAT:
         return Verified(match, "unverifiable", 0, _newer(recording.version), None, header.number, header.byte)
     try:
-        for found, _ in proven(recording):
+        for line in proven(recording):
             entries += 1
-            seen(found.content)
+            seen(line)
     except DivergedError as error:
         place = (entries + 1, error.found.number, error.found.byte)
         return Verified(match, "diverged", entries, error.reason, *place, error.differences)
@@ -101,8 +106,8 @@ def verify_recording(recording: Recording, seen: Callable[[bytes], object] = lam
     return Verified(match, "exact", entries)
 
 
-def proven(recording: Recording) -> Iterator[tuple[Found, Entry]]:
-    """The entries of a recording, each re-executed and found to be as recorded; at the end the whole of it is compared.
+def proven(recording: Recording) -> Iterator[bytes]:
+    """The lines of a recording, each re-executed and found to be as recorded; at the end the whole of it is compared.
 
     Raises:
         DivergedError: the next entry's command leads to other events.
@@ -115,11 +120,11 @@ def proven(recording: Recording) -> Iterator[tuple[Found, Entry]]:
         if number == 1:
             state.rules = _version(found)
             rules_of(state.rules)
-        entry = _played(state, found, ids)
+        _prove(state, found, ids)
         if number == 1 and state.match != recording.match:
             raise recording.header.damage(f"the header names {recording.match}, but the match is {state.match}")
         tree.append(found.content)
-        yield found, entry
+        yield found.content
     if recording.end:
         end, found = recording.end
         if end.root != tree.root().hex():
@@ -132,7 +137,7 @@ def _version(found: Found) -> int:
     """The version of the rules that the first event of a match names."""
     try:
         version = msgspec.json.decode(found.content)["events"][0]["rules"]
-    except (msgspec.MsgspecError, LookupError, TypeError):
+    except (msgspec.MsgspecError, LookupError, TypeError, RecursionError):
         return RULES_VERSION
     return version if isinstance(version, int) else RULES_VERSION
 
@@ -144,40 +149,41 @@ class _Command(Struct, gc=False):
 _command = msgspec.json.Decoder(_Command).decode
 
 
-def _played(state: State, found: Found, ids: dict[str, int]) -> Entry:
-    """The entry that the command of this line leads to, of which the line must be; `ids` are those used before it."""
+def _prove(state: State, found: Found, ids: dict[str, int]) -> None:
+    """See that a line is that of the entry which its command leads to; `ids` are those used before it."""
     number = state.entries + 1
     try:
         command = as_a_whole(_command(found.content).command)
-        entry = play(state, command)
+        _, command_json, event_jsons, hash_after, line = played(state, command)
     except (msgspec.MsgspecError, RecursionError) as error:
         entry_line(found, number)
         raise found.damage(f"its command cannot be read: {error}") from None
     except Refusal as refusal:
         entry_line(found, number)
         raise DivergedError(found, f"its command is refused, by {refusal}") from None
-    if entry.line != found.content:
-        raise _fault(found, entry)
+    if line != found.content:
+        raise _fault(found, number, command_json, event_jsons, hash_after)
     if command.meta and command.meta.id and ids.setdefault(command.meta.id, number) != number:
         raise found.damage(f"its meta.id is that of entry {ids[command.meta.id]}: a command that was given again")
-    return entry
 
 
-def _fault(found: Found, entry: Entry) -> DivergedError | DamageError:
-    """How a line is not that of this entry."""
-    line = entry_line(found, entry.number)
+def _fault(
+    found: Found, number: int, command: bytes, events: tuple[bytes, ...], state_hash: str
+) -> DivergedError | DamageError:
+    """How a line is not that of the entry with these parts."""
+    line = entry_line(found, number)
     recorded = tuple([bytes(event) for event in line.events])
-    if entry.event_jsons != recorded:
+    if events != recorded:
         try:
-            differences = tuple(differences_of(_value(entry.event_jsons), _value(recorded), "events"))
+            differences = tuple(differences_of(_value(events), _value(recorded), "events"))
         except msgspec.MsgspecError as error:
             return found.damage(f"its events cannot be read: {error}")
         if not differences:
             return found.damage("its events are not as they were written: they are not in the canonical form")
         return DivergedError(found, "its command leads to other events than are recorded", differences)
-    if entry.command_json != bytes(line.command):
+    if command != bytes(line.command):
         return found.damage("its command is not as it was written: it is not in its normal form")
-    return found.damage(f"the hash of the state is {entry.state_hash}, and not {line.state_hash} as recorded")
+    return found.damage(f"the hash of the state is {state_hash}, and not {line.state_hash} as recorded")
 
 
 def _value(events: tuple[bytes, ...]) -> list[Any]:

@@ -1,5 +1,6 @@
 """`soulrift export` and `soulrift import`: matches between the store and replay files, byte for byte."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,11 +17,11 @@ from domain.codec import replay
 from domain.entry import Entry
 from domain.match import Match
 from domain.rules import State
-from replays.files import opened, written
+from replays.files import DamagedFileError, opened, written
 from replays.merkle import Tree
 from replays.reading import DamageError, Reader, Recording
 from replays.stepping import entry_of
-from replays.verify import GRAVEST_FIRST, Verified, verify_recording
+from replays.verify import GRAVEST_FIRST, Verdict, Verified, beside_matches, verify_recording
 from replays.writing import write_archive, write_match
 from soulrift import store
 from soulrift.asking import end_of
@@ -50,7 +51,7 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
             if name in incomplete:
                 message = f"only a part of {name} was imported; import the same file again, then there is a whole"
                 raise IncompleteMatchError(message)
-        with _destination(out, replace=replace) as file, bar("exporting") as advance:
+        with _destination(out, db, replace=replace) as file, bar("exporting") as advance:
             total = end_of(matches)
             recorded = ((name, _counted(matches.entries(name), advance, total)) for name in chosen)
             if everything or len(chosen) > 1:
@@ -73,27 +74,39 @@ def _counted(entries: Iterable[Entry], advance: Bar, total: int) -> Iterator[Ent
 
 
 @contextmanager
-def _destination(out: str, *, replace: bool) -> Iterator[BinaryIO]:
+def _destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
     if out == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif not Path(out).absolute().parent.is_dir():
+        return
+    path = Path(out)
+    if not path.absolute().parent.is_dir():
         message = f"there is no folder for {out}"
         raise click.UsageError(message)
-    else:
-        with written(Path(out), replace=replace) as file:
-            yield file
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        message = f"{out} is no plain file that could be replaced"
+        raise click.UsageError(message)
+    of_store = [Path(db + end) for end in ("", "-wal", "-shm", ".views", ".views-wal", ".views-shm", ".views.lease")]
+    if path.exists() and any(each.exists() and each.samefile(path) for each in of_store if not store.is_postgres(db)):
+        message = f"{out} belongs to the store itself"
+        raise click.UsageError(message)
+    with written(path, replace=replace) as file:
+        yield file
 
 
 # ------------------------------------------------------------ import
 
 
 class Imported(Struct, frozen=True):
-    """What became of a match of the file, of which so many entries are in the store now by it."""
+    """What became of a match of the file, of which so many entries are in the store now by it, and its verdict.
+
+    The outcome is the verdict, where that is why nothing was stored.
+    """
 
     match: str | None
-    outcome: Literal["imported", "there", "refused", "diverged", "damaged", "unverifiable"]
+    outcome: Literal["imported", "there", "refused"] | Verdict
     entries: int
+    verdict: Verdict
     reason: str | None = None
 
 
@@ -103,34 +116,42 @@ def import_(path: Path, db: str, form: str, *, salvage: bool) -> int:
     With `salvage`, of those that are not whole what is proven.
     """
     if not path.is_file():
-        message = f"{path} is no file that can be read twice: once to prove it, once to store it"
+        there = "is no file that can be read twice, to prove it and to store it" if path.exists() else "is not there"
+        message = f"{path} {there}"
         raise click.UsageError(message)
-    output, found, problems = Output(), list[Imported](), set[str]()
-    with bar("verifying") as advance:
-        proofs, reader = _proofs(path, advance)
-    with store.open_to_write(db) as matches, bar("importing") as advance, opened(path) as file:
-        total = sum(proof.verified.entries for proof in proofs)
-        for recording, proof in zip_longest(Reader(file).recordings(), proofs):
-            if recording is None or proof is None or recording.match != proof.verified.match:
-                outcome = Imported(proof.verified.match if proof else None, "damaged", 0, _CHANGED)
-            else:
-                outcome = _import(matches, recording, proof, salvage=salvage)
-            found.append(outcome)
-            problems |= {outcome.outcome, proof.verified.verdict if proof else "damaged"}
-            advance(outcome.entries, total)
-            if form == "text":
-                _tell(output, outcome)
-    for problem in [*reader.damages, *(["it is an archive of a newer format"] if reader.newer else [])]:
-        outcome = Imported(None, "unverifiable" if reader.newer else "damaged", 0, str(problem))
+    output, found = Output(), list[Imported]()
+    for outcome in _outcomes(path, db, salvage=salvage):
         found.append(outcome)
-        problems.add(outcome.outcome)
         if form == "text":
-            complain(f"{path}: {outcome.outcome}: {problem}")
+            _tell(output, path, outcome)
     if form == "json":
         output.data({"matches": found})
     output.end()
-    gravest = next((verdict for verdict in GRAVEST_FIRST if verdict in problems), "exact")
-    return STATUS[gravest] or int("refused" in problems)
+    gravest = next(verdict for verdict in GRAVEST_FIRST if any(outcome.verdict == verdict for outcome in found))
+    return STATUS[gravest] or int(any(outcome.outcome == "refused" for outcome in found))
+
+
+def _outcomes(path: Path, db: str, *, salvage: bool) -> Iterator[Imported]:
+    """What becomes of each match of a file, and what is wrong beside them. A store is opened if one is needed."""
+    with bar("verifying") as advance:
+        proofs, beside = _proofs(path, advance)
+    wanted = [proof.verified.verdict == "exact" or (salvage and proof.verified.entries > 0) for proof in proofs]
+    if not any(wanted):
+        yield from (_left_out(proof.verified) for proof in proofs)
+    else:
+        with store.open_to_write(db) as matches, bar("importing") as advance, opened(path) as file:
+            total = sum(proof.verified.entries for proof in proofs)
+            for recording, proof, want in zip_longest(Reader(file).recordings(), proofs, wanted):
+                if recording is None or proof is None or recording.match != proof.verified.match:
+                    yield Imported(None, "damaged", 0, "damaged", _CHANGED)
+                else:
+                    yield _import(matches, recording, proof) if want else _left_out(proof.verified)
+                    advance(proof.verified.entries, total)
+    yield from map(_left_out, beside)
+
+
+def _left_out(verified: Verified) -> Imported:
+    return Imported(verified.match, verified.verdict, 0, verified.verdict, told(verified))
 
 
 _CHANGED = "the file has changed while it was read"
@@ -146,66 +167,78 @@ class _Proof(Struct):
     roots: list[bytes]
 
 
-def _proofs(path: Path, advance: Bar) -> tuple[list[_Proof], Reader]:
-    """What each match of a file was found to be; the reader knows what else is wrong with it."""
-    proofs = []
-    with opened(path) as file:
-        reader = Reader(file)
-        for recording in reader.recordings():
-            tree, roots = Tree(), list[bytes]()
-
-            def seen(line: bytes, tree: Tree = tree, roots: list[bytes] = roots) -> None:
-                tree.append(line)
-                if tree.size % AT_ONCE == 0:
-                    roots.append(tree.root())
-
-            verified = verify_recording(recording, seen)
-            record = recording.end[0].root if recording.end else f"the first {verified.entries} entries"
-            proofs.append(_Proof(verified, record, [*roots, tree.root()]))
-            advance(verified.entries, None)
-    return proofs, reader
+def _proofs(path: Path, advance: Bar) -> tuple[list[_Proof], list[Verified]]:
+    """What each match of a file was found to be, and what is wrong beside them."""
+    proofs = list[_Proof]()
+    try:
+        with opened(path) as file:
+            reader = Reader(file)
+            for recording in reader.recordings():
+                proofs.append(_proof(recording))
+                advance(proofs[-1].verified.entries, None)
+            return proofs, list(beside_matches(reader))
+    except DamagedFileError as error:
+        return [], [Verified(None, "damaged", 0, str(error), None, 1, 0)]
 
 
-def _tell(output: Output, outcome: Imported) -> None:
+def _proof(recording: Recording) -> _Proof:
+    tree, roots = Tree(), list[bytes]()
+
+    def seen(line: bytes) -> None:
+        tree.append(line)
+        if tree.size % AT_ONCE == 0:
+            roots.append(tree.root())
+
+    verified = verify_recording(recording, seen)
+    record = recording.end[0].root if recording.end else f"the first {verified.entries} entries"
+    return _Proof(verified, record, [*roots, tree.root()])
+
+
+def _tell(output: Output, path: Path, outcome: Imported) -> None:
     if outcome.outcome in {"imported", "there"}:
         more = f" ({outcome.reason})" if outcome.reason else ""
         what = "imported" if outcome.outcome == "imported" else "was there already"
         output.line(f"{outcome.match}: {what}, {outcome.entries:,} entries{more}")
     else:
-        complain(f"{outcome.match}: {outcome.outcome}: {outcome.reason}")
+        complain(f"{outcome.match or path}: {outcome.outcome}: {outcome.reason}")
 
 
-def _import(matches: Matches, recording: Recording, proof: _Proof, *, salvage: bool) -> Imported:  # noqa: C901 - each way out
-    """Store a match of a file as far as it was proven, if it is wanted that far."""
+def _import(matches: Matches, recording: Recording, proof: _Proof) -> Imported:
+    """Store a match of a file as far as it was proven."""
     name, verified, entries = recording.match, proof.verified, proof.verified.entries
     reason = None if verified.verdict == "exact" else told(verified)
-    if verified.verdict != "exact" and not (salvage and entries):
-        return Imported(name, verified.verdict, 0, reason)
     lines = islice((found.content for found in recording.lines()), entries)
     match, tree = Match(name, State(), matches.codec), Tree()
     if matches.has(name):
         known = _known(matches, match, tree, lines)
-        if known is not None:
-            return Imported(name, "refused", 0, known)
-        if tree.size == entries:
-            return Imported(name, "there", entries, reason)
-        if matches.recorder.incomplete(name) != proof.record:
+        if known is None and tree.size < entries and matches.recorder.incomplete(name) != proof.record:
             known = f"the store has only the first {tree.size:,} of its {entries:,} entries under this name"
-            return Imported(name, "refused", 0, known)
+        if known is not None:
+            return Imported(name, "refused", 0, verified.verdict, known)
+        if tree.size == entries:
+            return Imported(name, "there", entries, verified.verdict, reason)
+    try:
+        as_proven = _store(matches, match, tree, lines, proof)
+    except IntegrityError as error:
+        return Imported(name, "refused", 0, verified.verdict, f"{error}; import it again")
+    if not as_proven:
+        return Imported(name, "damaged", 0, "damaged", _CHANGED)
+    return Imported(name, "imported", entries, verified.verdict, reason)
+
+
+def _store(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes], proof: _Proof) -> bool:
+    """Store the entries of these lines, which follow those in the tree; whether all were those that were proven."""
+    entries = proof.verified.entries
     try:
         while some := list(islice(lines, AT_ONCE - tree.size % AT_ONCE)):
             for line in some:
                 tree.append(line)
             if tree.root() != proof.roots[(tree.size - 1) // AT_ONCE]:
-                return Imported(name, "damaged", 0, _CHANGED)
+                return False
             matches.record(match, [entry_of(line) for line in some], proof.record, whole=tree.size == entries)
     except DamageError:
-        return Imported(name, "damaged", 0, _CHANGED)
-    except IntegrityError as error:
-        return Imported(name, "refused", 0, str(error))
-    if tree.size != entries:
-        return Imported(name, "damaged", 0, _CHANGED)
-    return Imported(name, "imported", entries, reason)
+        return False
+    return tree.size == entries
 
 
 def _known(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes]) -> str | None:

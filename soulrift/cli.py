@@ -64,7 +64,7 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int, mat
     """
     from soulrift import playing
 
-    with store.open_to_write(db) as matches:
+    with store.open_to_write(db) if match is None else store.open_to_go_on(db) as matches:
         steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch, match=match)
         clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name, match)
     if not clean:

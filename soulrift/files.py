@@ -1,5 +1,6 @@
 """The commands of replay files: export, import, verify, replay, diff."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def fork(match: str, at: int, name: str, db: str) -> None:
     from soulrift import store
     from soulrift.terminal import Output
 
-    with store.open_to_write(db) as matches:
+    with store.open_to_go_on(db) as matches:
         answer = matches.fork(match, at, name)
     output = Output()
     output.line(f"{name} is a fork of {match} after entry {answer.entry.number}; play --match {name} goes on with it")
@@ -132,9 +133,13 @@ def fork(match: str, at: int, name: str, db: str) -> None:
 @click.argument("name", metavar="FILE|MATCH", type=arguments.Name())
 @_match
 @click.option("--at", type=int, metavar="N", help="The entry whose command is another one.")
-@click.option("--instead", metavar="JSON", help="The other command, with --at.")
+@click.option("--instead", type=arguments.Name(), metavar="JSON", help="The other command, with --at.")
 @click.option(
-    "--ruleset", multiple=True, metavar="FIELD=VALUE", help="Another value of a field of the ruleset; repeatable."
+    "--ruleset",
+    type=arguments.Name(),
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Another value of a field of the ruleset; repeatable.",
 )
 @click.option("--rules-version", type=int, metavar="V", help="Another version of the rules.")
 @arguments.db
@@ -173,7 +178,10 @@ def _field(chosen: str) -> tuple[str, int | str]:
     if not equals:
         message = f"{chosen} is not FIELD=VALUE"
         raise click.BadParameter(message, param_hint="--ruleset")
-    return name, int(value) if value.lstrip("-").isdecimal() else value
+    return name, int(value) if _WHOLE_NUMBER.fullmatch(value) else value
+
+
+_WHOLE_NUMBER = re.compile(r"-?\d{1,15}", re.ASCII)
 
 
 COMMANDS = (export, import_, verify, replay, diff, fork, whatif)

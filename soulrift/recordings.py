@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from replays.files import opened
-from replays.reading import Reader
+from domain.codec import CorruptRecordError
+from replays.files import DamagedFileError, opened
+from replays.reading import DamageError, Reader
 from soulrift import store
 
 
@@ -23,14 +24,14 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
 
     """
     path = Path(name)
-    if not path.is_file():
+    if not _is_file(path):
         if match is not None:
             message = f"there is no file {name} of which --match could say a match"
             raise click.UsageError(message)
         with store.open_to_read(db) as matches:
             yield name, (entry.line for entry in matches.entries(name))
         return
-    with opened(path) as file:
+    with _naming(path), opened(path) as file:
         reader = Reader(file)
         for recording in reader.recordings():
             if match is None and reader.archive:
@@ -43,3 +44,23 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
             raise reader.damages[0]
         message = f"there is no match {match} in {name}"
         raise click.UsageError(message)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no file can have such a name, but a match can
+        return False
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say of which file it is that something cannot be read."""
+    try:
+        yield
+    except (DamageError, DamagedFileError, CorruptRecordError) as error:
+        message = f"{path}: {error}"
+        raise CorruptRecordError(message) from error
+    except PermissionError:
+        message = f"{path} cannot be read"
+        raise click.UsageError(message) from None

@@ -40,7 +40,7 @@ def replay(
         else:
             for line in board(state):
                 output.line(line)
-    elif form == "text" and first is last is None and sys.stdin.isatty() and sys.stdout.isatty():
+    elif form == "text" and first is last is None and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
         from soulrift.player import step_through
 
         step_through(steps)
@@ -55,7 +55,9 @@ def replay(
 
 def _entry(steps: Steps, number: int, option: str) -> int:
     if not 1 <= number <= steps.entries:
-        message = f"the recording has the entries 1 to {steps.entries}, not {number}"
+        message = (
+            f"the recording has {f'the entries 1 to {steps.entries}' if steps.entries else 'no entries'}, not {number}"
+        )
         raise click.BadParameter(message, param_hint=option)
     return number
 

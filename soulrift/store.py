@@ -27,6 +27,16 @@ def open_to_write(store: str) -> Matches:
     return _opened(store, create=not is_postgres(store), read_only=False)
 
 
+def open_to_go_on(store: str) -> Matches:
+    """The application over this store, which must be there.
+
+    Raises:
+        click.UsageError: it is not.
+
+    """
+    return _opened(store, create=False, read_only=False)
+
+
 def open_to_read(store: str) -> Matches:
     """The application over this store, which must be there and is left as it is.
 

@@ -1,5 +1,6 @@
 """`soulrift verify`: the verdict on replay files, in words, data and exit status."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ def verify(files: Sequence[Path], form: str) -> int:
                 advance(verified.entries, None)
                 verdicts.add(verified.verdict)
                 if form == "json":
-                    found.append({"file": str(path), **msgspec.to_builtins(verified)})
+                    name = os.fsencode(path).decode(errors="backslashreplace")
+                    found.append({"file": name, **msgspec.to_builtins(verified)})
                 else:
                     for line in _lines(path, verified):
                         output.line(line)

@@ -384,3 +384,39 @@ class TestKilled:
                 (tmp_path / "file.gz").unlink()
         assert run("export", "--all", "-o", "file.gz").returncode == 0
         assert run("verify", "file.gz").returncode == 0
+
+
+# ------------------------------------------------------------ where an export may not go
+
+
+def test_export_spares_the_store_and_what_is_no_plain_file(run: Run, tmp_path: Path) -> None:
+    """Not even `--force` replaces the store, what belongs to it, a folder, a link or a pipe."""
+    store = tmp_path / "games.db"
+    assert run("play", "-", "--db", str(store), stdin=script({"type": "release"})).returncode == 0
+    assert run("matches", "--db", str(store)).returncode == 0
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(store)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe")
+    os.link(store, tmp_path / "twin")
+    before = store.read_bytes()
+    for name in ("games.db", "games.db.views", "folder", "link", "nowhere", "pipe", "twin", "missing/file"):
+        done = run("export", "duel", "--db", str(store), "-o", str(tmp_path / name), "--force")
+        assert (done.returncode, done.stdout) == (2, ""), name
+    assert store.read_bytes() == before
+    assert run("check", "--db", str(store)).returncode == 0
+
+
+@pytest.mark.parametrize("command", [("fork", "duel", "--at", "1", "--as", "x"), ("play", "-", "--match", "duel")])
+def test_nothing_is_made_for_a_match_that_is_not_there(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Commands that go on with a match want a store that is there."""
+    done = run(*command, "--db", str(tmp_path / "none.db"), stdin='{"type":"release"}')
+    assert done.returncode == 2
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_match_may_have_a_name_that_no_file_can(run: Run, tmp_path: Path) -> None:
+    """A name of 64 emoji is too long for a file, and is looked up in the store."""
+    name, store = "\N{FOX FACE}" * 64, str(tmp_path / "games.db")
+    assert run("play", "-", "--db", store, stdin=script({"type": "release"}, match=name)).returncode == 0
+    assert run("replay", name, "--at", "2", "--db", store).returncode == 0
