@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from domain.check import Check
 from soulrift import store as stores
-from tests.e2e.conftest import Run
+from tests.e2e.conftest import Run, script
 from tests.recordings import (
     DUEL,
     LIFE_CHANGED,

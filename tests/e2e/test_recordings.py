@@ -134,3 +134,68 @@ def test_whatif_writes_nothing(run: Run, store: str) -> None:
     assert done.returncode == 0
     assert "28 recorded commands become illegal" in done.stdout
     assert run("events", "long-duel", "--db", store, "--format", "json").stdout == before
+
+
+NESTED = b'"x":' + b"[" * 5_000 + b"]" * 5_000 + b","
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (4, b'"entry":5', b'"entry":9999'),
+        (4, b'"command":{', b'"command":{' + NESTED),
+        (4, b'"events":[{', b'"events":[{' + NESTED),
+        (4, b'"command":{', b'"command":null,"y":{'),
+        (4, b'"events":[', b'"events":[null,'),
+        (4, b'"events":[', b'"events":[],"y":['),
+        (4, b'"events":', b'"events":null,"y":'),
+        (4, b'"type":"', b'"type":"x'),
+        (4, b'"type":"', b'"type":"\xff'),
+        (0, b'{"match":', b"{" + NESTED + b'"match":'),
+        (1, b'"rules":1', b'"rules":"one"'),
+    ],
+)
+def test_whatever_stands_in_a_file_is_answered_in_words(
+    run: Run, store: str, tmp_path: Path, change: tuple[int, bytes, bytes]
+) -> None:
+    """A file with nonsense in it is no success for any command, and no fault of the program."""
+    path = tmp_path / "plain"
+    run("export", "long-duel", "-o", str(path), "--db", store)
+    number, old, new = change
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[number + (number > 0)] = lines[number + (number > 0)].replace(old, new, 1)
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"".join(lines))
+    for command in (
+        ("verify", "bad"),
+        ("verify", "bad", "--format", "json"),
+        ("replay", "bad"),
+        ("replay", "bad", "--format", "json"),
+        ("diff", "bad", "plain"),
+        ("whatif", "bad", "--ruleset", "overpay=any"),
+        ("import", "bad", "--db", "new.db"),
+    ):
+        done = run(*command)
+        assert done.returncode != 0, command
+        assert "fault of our own" not in done.stderr, command
+        assert done.stderr or "damaged" in done.stdout or "unverifiable" in done.stdout or "diverged" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("whatif", "FILE", "--rules-version", "0"),
+        ("whatif", "FILE", "--ruleset", "soulburn_per_power=--5"),
+        ("whatif", "FILE", "--ruleset", "soulburn_per_power=" + "9" * 5_000),
+        ("whatif", "FILE", "--ruleset", b"overpay=\xff"),
+        ("fork", "long-duel", "--at", str(2**63), "--as", "x"),
+        ("fork", "long-duel", "--at", "10", "--as", "long-duel"),
+    ],
+)
+def test_odd_arguments(run: Run, store: str, recording: str, arguments: tuple[str | bytes, ...]) -> None:
+    """They are refused in words, whatever stands in them."""
+    done = run(
+        *(recording if each == "FILE" else each for each in arguments), *(("--db", store) * (arguments[0] == "fork"))
+    )  # type: ignore[arg-type]  # bytes are arguments too
+    assert done.returncode in {1, 2}
+    assert (done.stdout, "fault of our own" in done.stderr) == ("", False)
