@@ -90,6 +90,8 @@ _DECODERS = {key: msgspec.json.Decoder(kind).decode for key, kind in _FIRST_KEYS
 
 def kind_of(line: bytes) -> type[Line] | None:
     """What kind of line this is, by its first key."""
+    if line.startswith(b'{"command":'):  # nearly all of them
+        return EntryLine
     return _FIRST_KEYS.get(line[: line.find(b":") + 1])
 
 

@@ -246,7 +246,7 @@ class Reader:
     def next_of_match(self) -> Found | None:
         """The next line, unless it cannot belong to the match that is being read."""
         found = self._next
-        if found is None or found.kind in _OUTSIDE:
+        if found is None or (found.kind is not EntryLine and found.kind in _OUTSIDE):
             return None
         self._advance()
         return found
