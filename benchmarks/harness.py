@@ -44,11 +44,14 @@ class Row(Struct):
 
 
 def seconds_each(work: Timed) -> float:
-    """Seconds for each thing that `work` does, garbage of others collected before."""
+    """Seconds for each thing that `work` does; what others left on the heap is collected before, and not looked at."""
     gc.collect()
+    gc.freeze()
     start = time.perf_counter()
     done = work()
-    return (time.perf_counter() - start) / done
+    seconds = time.perf_counter() - start
+    gc.unfreeze()
+    return seconds / done
 
 
 def paired(ours: Timed, peer: Timed, rounds: int = 7) -> tuple[float, float, float]:

@@ -7,6 +7,7 @@ latest word on its key, or amounts that add up.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from typing import Any, Literal
 
 Kind = Literal["text", "bigint"]
@@ -58,5 +59,5 @@ class Table:
         for row in rows:
             key = row[: self.key]
             known = merged.get(key) if self.means == "amounts" else None
-            merged[key] = row if known is None else key + tuple(map(sum, zip(known[self.key :], row[self.key :])))  # noqa: B905 - as long as each other
+            merged[key] = row if known is None else key + tuple(map(add, known[self.key :], row[self.key :]))
         return list(merged.values())

@@ -12,8 +12,10 @@ from replays import lines
 from replays.files import DamagedFileError
 from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line
 
-_OUTSIDE = frozenset({Archive, Header, ArchiveEnd})
+_OUTSIDE = (Archive, Header, ArchiveEnd)
 """The kinds of lines that stand in no match."""
+
+_NEWLINE = 10
 
 LONGEST_REASON = 500
 """Characters; what a decoder says may hold what it decoded."""
@@ -71,7 +73,8 @@ class Recording:
             DamageError: a line is none of an entry, and not the end of this match.
 
         """
-        while found := self._reader.next_of_match():
+        next_of_match = self._reader.next_of_match
+        while found := next_of_match():
             if found.kind is EntryLine:
                 self._entries += 1
                 yield found
@@ -246,9 +249,10 @@ class Reader:
     def next_of_match(self) -> Found | None:
         """The next line, unless it cannot belong to the match that is being read."""
         found = self._next
-        if found is None or (found.kind is not EntryLine and found.kind in _OUTSIDE):
-            return None
-        self._advance()
+        if found is not None:
+            if found.kind in _OUTSIDE:
+                return None
+            self._advance()
         return found
 
     def here(self, reason: str) -> DamageError:
@@ -272,12 +276,13 @@ class Reader:
             return
         if not content:
             return
-        found = Found(self._number + 1, self._byte, content[:-1], lines.kind_of(content))
-        if not content.endswith(b"\n"):
+        number, byte = self._number + 1, self._byte
+        found = Found(number, byte, content[:-1], lines.kind_of(content))
+        if content[-1] != _NEWLINE:
             cut = "the line is too long" if len(content) >= LONGEST_LINE else "the file is cut off in this line"
             self._cut = found.damage(cut, len(content))
             return
-        self._number, self._byte, self._next = found.number, found.byte + len(content), found
+        self._number, self._byte, self._next = number, byte + len(content), found
 
 
 class _AnyHeader(Struct):

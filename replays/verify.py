@@ -87,7 +87,7 @@ def _newer(version: int) -> str:
     return f"it is written in format {version}; this Soulrift knows formats up to {lines.FORMAT}"
 
 
-def verify_recording(recording: Recording, seen: Callable[[bytes], object] = lambda _: None) -> Verified:
+def verify_recording(recording: Recording, seen: Callable[[bytes], object] | None = None) -> Verified:
     """The verdict on a match of a file; its entries are read, and `seen` gets the line of each one that is proven."""
     match, entries, header = recording.match, 0, recording.header
     if recording.version > lines.FORMAT:
@@ -95,7 +95,8 @@ def verify_recording(recording: Recording, seen: Callable[[bytes], object] = lam
     try:
         for line in proven(recording):
             entries += 1
-            seen(line)
+            if seen:
+                seen(line)
     except DivergedError as error:
         place = (entries + 1, error.found.number, error.found.byte)
         return Verified(match, "diverged", entries, error.reason, *place, error.differences)
@@ -116,15 +117,24 @@ def proven(recording: Recording) -> Iterator[bytes]:
 
     """
     state, tree, ids = State(), Tree(), dict[str, int]()
-    for number, found in enumerate(recording.lines(), 1):
-        if number == 1:
+    for found in recording.lines():
+        content = found.content
+        if not state.entries:
             state.rules = _version(found)
             rules_of(state.rules)
-        _prove(state, found, ids)
-        if number == 1 and state.match != recording.match:
+        try:
+            command = as_a_whole(_command(content).command)
+            _, command_json, event_jsons, hash_after, line = played(state, command)
+        except (msgspec.MsgspecError, RecursionError, Refusal) as error:
+            raise _unplayed(found, state.entries + 1, error) from None
+        if line != content:
+            raise _fault(found, state.entries, command_json, event_jsons, hash_after)
+        if command.meta is not None:
+            _see_used_once(command.meta.id, ids, found, state.entries)
+        if state.entries == 1 and state.match != recording.match:
             raise recording.header.damage(f"the header names {recording.match}, but the match is {state.match}")
-        tree.append(found.content)
-        yield found.content
+        tree.append(content)
+        yield content
     if recording.end:
         end, found = recording.end
         if end.root != tree.root().hex():
@@ -149,22 +159,18 @@ class _Command(Struct, gc=False):
 _command = msgspec.json.Decoder(_Command).decode
 
 
-def _prove(state: State, found: Found, ids: dict[str, int]) -> None:
-    """See that a line is that of the entry which its command leads to; `ids` are those used before it."""
-    number = state.entries + 1
-    try:
-        command = as_a_whole(_command(found.content).command)
-        _, command_json, event_jsons, hash_after, line = played(state, command)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        entry_line(found, number)
-        raise found.damage(f"its command cannot be read: {error}") from None
-    except Refusal as refusal:
-        entry_line(found, number)
-        raise DivergedError(found, f"its command is refused, by {refusal}") from None
-    if line != found.content:
-        raise _fault(found, number, command_json, event_jsons, hash_after)
-    if command.meta and command.meta.id and ids.setdefault(command.meta.id, number) != number:
-        raise found.damage(f"its meta.id is that of entry {ids[command.meta.id]}: a command that was given again")
+def _unplayed(found: Found, number: int, error: Exception) -> DivergedError | DamageError:
+    """How the command of a line cannot be played."""
+    entry_line(found, number)
+    if isinstance(error, Refusal):
+        return DivergedError(found, f"its command is refused, by {error}")
+    return found.damage(f"its command cannot be read: {error}")
+
+
+def _see_used_once(command_id: str | None, ids: dict[str, int], found: Found, number: int) -> None:
+    """See that no entry before has this `meta.id`."""
+    if command_id is not None and ids.setdefault(command_id, number) != number:
+        raise found.damage(f"its meta.id is that of entry {ids[command_id]}: a command that was given again")
 
 
 def _fault(
