@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -149,11 +151,20 @@ def test_players(run: Run, store: Store) -> None:
 class TestFollowing:
     """What goes on as long as it is let."""
 
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """The program, going on beside the test."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "soulrift", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+    @contextmanager
+    def start(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+        """The program, going on beside the test. It hears SIGINT, even if the tests run where that is ignored."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "soulrift", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - there is one thread
+        ) as started:
+            try:
+                yield started
+            finally:
+                started.kill()
 
     def test_match_is_told_live_until_it_ends(self, run: Run, tmp_path: Path) -> None:
         """Each entry is on the screen before the next one is given; with the end of the match the program ends."""
