@@ -181,6 +181,10 @@ class MatchRecorder(ApplicationRecorder):
         )
         return rows
 
+    def end(self) -> int:
+        """The position of the last row of the log; 0 if there is none."""
+        return self.max_notification_id() or 0
+
     def rows_up_to(self, position: int) -> int:
         """How many rows the log has up to a position. This reads them all."""
         found = self.query(f"SELECT count(*) FROM {EVENTS} WHERE {self.POSITION}<=?", (position,))  # noqa: S608

@@ -101,7 +101,7 @@ class Follower:
             TimeoutError: another process follows, but stands still.
 
         """
-        end = self._end()
+        end = self._log.end()
         last, moved = None, 0.0
         while (progress := self._views.progress()).position < end:
             if progress != last:
@@ -175,7 +175,7 @@ class Follower:
                 if held():
                     self._views.clear()
                     self._forget()
-                    return self._catch_up(self._end(), advance)
+                    return self._catch_up(self._log.end(), advance)
             if time.monotonic() > last:
                 message = "another process follows the log; end it first"
                 raise TimeoutError(message)
@@ -192,7 +192,7 @@ class Follower:
         before = self._views.progress()
         with self._views.lease() as held:
             followed = self._views.writable and not held()
-        end = self._end()
+        end = self._log.end()
         lag = self._log.rows_up_to(end) - before.events
         seconds = 0.5
         if followed and lag:
@@ -236,9 +236,6 @@ class Follower:
             raise RebuildNeededError(f"the views tell of another match {match} than the store")
 
     # ------------------------------------------------------------ a batch
-
-    def _end(self) -> int:
-        return self._log.max_notification_id() or 0
 
     def _forget(self) -> None:
         self._progress = None

@@ -24,7 +24,6 @@ from replays.stepping import entry_of
 from replays.verify import GRAVEST_FIRST, Verdict, Verified, beside_matches, verify_recording
 from replays.writing import write_archive, write_match
 from soulrift import store
-from soulrift.asking import end_of
 from soulrift.terminal import Bar, Output, bar, complain
 from soulrift.verifying import STATUS, told
 
@@ -52,7 +51,7 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
                 message = f"only a part of {name} was imported; import the same file again, then there is a whole"
                 raise IncompleteMatchError(message)
         with _destination(out, db, replace=replace) as file, bar("exporting") as advance:
-            total = end_of(matches)
+            total = matches.recorder.end()
             recorded = ((name, _counted(matches.entries(name), advance, total)) for name in chosen)
             if everything or len(chosen) > 1:
                 write_archive(file, recorded)

@@ -44,14 +44,9 @@ def asking(db: str, match: str | None = None, *, counted: bool = False) -> Itera
             yield found
 
 
-def end_of(matches: Matches) -> int:
-    """The position of the last event of the log; 0 if there is none."""
-    return matches.recorder.max_notification_id() or 0
-
-
 def _up_to_date(matches: Matches, views: Views) -> Follower:
     follower = Follower(matches, views)
-    total = end_of(matches) - views.progress().position
+    total = matches.recorder.end() - views.progress().position
     with bar("reading the log", worth_it=total > MANY) as advance:
         follower.up_to_date(lambda rows: advance(rows, total))
     return follower

@@ -10,7 +10,6 @@ from domain.rules.events import MatchEnded
 from projections.follower import POLL, Follower
 from projections.opening import views_of
 from soulrift import store
-from soulrift.asking import end_of
 from soulrift.notation import Notation
 from soulrift.terminal import Output, bar
 
@@ -67,7 +66,7 @@ def status(db: str, form: str) -> None:
 def rebuild(db: str) -> None:
     """Make the views anew, and tell how long that took."""
     with _following(db) as (matches, follower), bar("reading the log") as advance:
-        total, start = end_of(matches), time.monotonic()
+        total, start = matches.recorder.end(), time.monotonic()
         events = follower.rebuild(lambda rows: advance(rows, total))
     output = Output()
     seconds = time.monotonic() - start
@@ -80,7 +79,7 @@ def follow(db: str) -> None:
     output = Output()
     with _following(db) as (matches, follower):
         with bar("reading the log") as advance:
-            total = end_of(matches)
+            total = matches.recorder.end()
             follower.up_to_date(lambda rows: advance(rows, total))
         events, told, waiting = 0, 0.0, None
         for taken in follower.follow():
