@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -49,3 +50,61 @@ def form(*forms: str) -> Callable[[Command], Command]:
 def example(line: str) -> str:
     """The end of a help text: the command as somebody would call it."""
     return f"\b\nExample:\n  soulrift {line}"
+
+
+def keys(command: Command) -> Command:
+    """`--keys`: the folder of keys."""
+    return click.option(
+        "--keys",
+        "folder",
+        metavar="DIR",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="SOULRIFT_KEYS",
+        default=lambda: Path(click.get_app_dir("soulrift"), "keys"),
+        show_default="your configuration folder",
+        show_envvar=True,
+        help="The folder of keys.",
+    )(command)
+
+
+def signer(command: Command) -> Command:
+    """`--key`: which key signs."""
+    return click.option("--key", "signer", type=Name(), metavar="NAME", help="Which key signs, if several do.")(command)
+
+
+def trusted(command: Command) -> Command:
+    """`--key`, repeatable: the keys that are trusted, instead of those of the folder."""
+    return click.option(
+        "--key",
+        "trusted",
+        metavar="VKEY",
+        multiple=True,
+        help="A key that is trusted, NAME+ID+BASE64, instead of those of the folder; repeatable.",
+    )(command)
+
+
+note = click.Path(path_type=Path, exists=True, dir_okay=False)
+"""The file of a checkpoint."""
+
+
+def compared(command: Command) -> Command:
+    """`--checkpoint`, repeatable, `--key` and `--keys`: what a record is compared with."""
+    checkpoints = click.option(
+        "--checkpoint",
+        "checkpoints",
+        type=note,
+        multiple=True,
+        metavar="NOTE",
+        help="A checkpoint that the record is compared with; repeatable.",
+    )
+    return checkpoints(trusted(keys(command)))
+
+
+def out(what: str, **more: Any) -> Callable[[Command], Command]:
+    """`-o` and `--force`: into which file."""
+
+    def with_out(command: Command) -> Command:
+        force = click.option("--force", is_flag=True, help="Replace a file that is there.")
+        return click.option("-o", "--out", metavar="FILE", help=what, **more)(force(command))
+
+    return with_out

@@ -1,15 +1,22 @@
 """Recordings by name: a match in a replay file, or one of the store."""
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import click
 
+from domain.application import IncompleteMatchError, Matches
 from domain.codec import CorruptRecordError
 from replays.files import DamagedFileError, opened
-from replays.reading import DamageError, Reader
+from replays.reading import DamageError, Reader, Recording
+from replays.writing import write_match
 from soulrift import store
+
+IN_MEMORY = 1 << 24
+"""Bytes of a record that are kept in memory; a longer one is written into a temporary file."""
 
 
 @contextmanager
@@ -24,33 +31,92 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
 
     """
     path = Path(name)
-    if not _is_file(path):
-        if match is not None:
-            message = f"there is no file {name} of which --match could say a match"
-            raise click.UsageError(message)
-        with store.open_to_read(db) as matches:
-            yield name, (entry.line for entry in matches.entries(name))
+    if is_file(path):
+        with in_file(path, match) as (_, recording):
+            yield recording.match, (found.content for found in recording.lines())
         return
+    _see_no_choice(name, match)
+    with store.open_to_read(db) as matches:
+        yield name, (entry.line for entry in matches.entries(name))
+
+
+@contextmanager
+def recording_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[Reader, Recording]]:
+    """The recording of this name, in a file, or of the store as it would stand in a file; and what reads it.
+
+    Raises:
+        click.UsageError, MatchNotFoundError: as `lines_of`.
+        IncompleteMatchError: only a part of the match is in the store.
+        CorruptRecordError: what is in the store, or in front of the match in the file, is not what was written.
+
+    """
+    path = Path(name)
+    if is_file(path):
+        with in_file(path, match) as found:
+            yield found
+        return
+    _see_no_choice(name, match)
+    with store.open_to_read(db) as matches, in_store(matches, name) as found:
+        yield found
+
+
+@contextmanager
+def in_file(path: Path, match: str | None) -> Iterator[tuple[Reader, Recording]]:
+    """A match of a file, which one of an archive `match` says, and what reads it."""
     with _naming(path), opened(path) as file:
         reader = Reader(file)
         for recording in reader.recordings():
             if match is None and reader.archive:
-                message = f"{name} is an archive; say which of its matches, with --match"
+                message = f"{path} is an archive; say which of its matches, with --match"
                 raise click.UsageError(message)
             if match in {None, recording.match}:
-                yield recording.match, (found.content for found in recording.lines())
+                yield reader, recording
                 return
         if match is None and reader.damages:
             raise reader.damages[0]
-        message = f"there is no match {match} in {name}"
+        message = f"there is no match {match} in {path}"
         raise click.UsageError(message)
 
 
-def _is_file(path: Path) -> bool:
+@contextmanager
+def in_store(matches: Matches, name: str) -> Iterator[tuple[Reader, Recording]]:
+    """A match of the store, as it would stand in a file with all that is known of it."""
+    see_whole(matches, [name])
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
+        content = cast("BinaryIO", file)
+        write_match(content, name, matches.entries(name), matches.openings(name))
+        content.seek(0)
+        reader = Reader(content)
+        yield reader, next(reader.recordings())
+
+
+def see_whole(matches: Matches, names: Iterable[str]) -> None:
+    """See that these matches are in the store, and not only in part.
+
+    Raises:
+        MatchNotFoundError, IncompleteMatchError: one is not.
+
+    """
+    for name in names:
+        if not matches.has(name):
+            raise matches.not_found(name)
+        if matches.recorder.incomplete(name):
+            message = f"only a part of {name} was imported; import the same file again, then there is a whole"
+            raise IncompleteMatchError(message)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of this name."""
     try:
         return path.is_file()
     except OSError:  # no file can have such a name, but a match can
         return False
+
+
+def _see_no_choice(name: str, match: str | None) -> None:
+    if match is not None:
+        message = f"there is no file {name} of which --match could say a match"
+        raise click.UsageError(message)
 
 
 @contextmanager

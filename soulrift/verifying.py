@@ -3,59 +3,140 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from msgspec import Struct
 from rich.text import Text
 
 from replays.differences import Difference
-from replays.verify import GRAVEST_FIRST, Verdict, Verified, verify_file
+from replays.verdicts import Judged, Verdict, gravest
+from replays.verify import Verified, verify_file
 from soulrift.board import table
 from soulrift.terminal import Output, bar
 
-STATUS: dict[str, int] = {"exact": 0, "diverged": 1, "unverifiable": 3, "damaged": 4}
-"""Exit statuses, as those of `soulrift check`."""
+if TYPE_CHECKING:
+    from replays.evidence import Evidence
+
+STATUS: dict[Verdict, int] = {
+    "exact": 0,
+    "diverged": 1,
+    "tampered": 1,
+    "unverifiable": 3,
+    "damaged": 4,
+    "unsigned": 5,
+    "first-use": 6,
+    "incomplete": 7,
+    "another-history": 8,
+}
+"""Exit statuses; those of `soulrift check` are the same. 2 is for usage errors."""
 
 MOST_DIFFERENCES = 20
 """So many are shown to people."""
 
 
-def verify(files: Sequence[Path], form: str) -> int:
+class Against(Struct, frozen=True):
+    """What records are compared with: checkpoints in these files, by the keys of these texts, or else of the folder."""
+
+    checkpoints: tuple[Path, ...]
+    trusted: tuple[str, ...]
+    keys: Path
+
+
+def verify(files: Sequence[Path], form: str, against: Against) -> int:
     """Verify files, tell the verdict on each match in them; the exit status is that of the gravest."""
     output, found, verdicts = Output(), list[dict[str, Any]](), set[Verdict]()
     with bar("verifying") as advance:
         for path in files:
-            for verified in _verified(path):
+            for verified in _verified(path, against):
                 advance(verified.entries, None)
                 verdicts.add(verified.verdict)
                 if form == "json":
-                    name = os.fsencode(path).decode(errors="backslashreplace")
-                    found.append({"file": name, **msgspec.to_builtins(verified)})
+                    found.append({"file": name_of(path), **msgspec.to_builtins(verified)})
                 else:
                     for line in _lines(path, verified):
                         output.line(line)
-    verdict = next(each for each in GRAVEST_FIRST if each in verdicts)
+    verdict = gravest(verdicts)
     if form == "json":
         output.data({"verdict": verdict, "matches": found})
     output.end()
     return STATUS[verdict]
 
 
-def _verified(path: Path) -> Iterator[Verified]:
+def name_of(path: Path) -> str:
+    """What a file is called, in UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def _verified(path: Path, against: Against) -> Iterator[Verified]:
     try:
-        yield from verify_file(path)
+        if begins_with(path, b"c2sp.org/tlog-proof"):
+            yield _proof(path, against)
+        else:
+            yield from verify_file(path, evidence_of(against))
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}"
         raise click.UsageError(message) from None
 
 
+def begins_with(path: Path, start: bytes) -> bool:
+    """Whether a file does.
+
+    Raises:
+        OSError: it cannot be read.
+
+    """
+    with path.open("rb") as file:
+        return file.read(len(start)) == start
+
+
+def evidence_of(against: Against) -> "Evidence | None":
+    """The checkpoints that records are compared with, if there are any."""
+    if not against.checkpoints:
+        return None
+    from replays.evidence import Evidence, Held
+    from soulrift import keyrings
+
+    held = [Held(name_of(path), path.read_bytes()) for path in against.checkpoints]
+    return Evidence(held, keyrings.trust(against.trusted, against.keys))
+
+
+def _proof(path: Path, against: Against) -> Verified:
+    """The verdict on a proof that an entry is in a record."""
+    from replays.evidence import judge_inclusion
+    from replays.notes import NoteError
+    from replays.proofs import parse_inclusion
+    from soulrift import keyrings
+
+    trust = keyrings.trust(against.trusted, against.keys)
+    try:
+        proof = parse_inclusion(path.read_bytes())
+    except NoteError as error:
+        return Verified(None, "damaged", 0, str(error))
+    judged = judge_inclusion(name_of(path), proof, trust)
+    return Verified(proof.checkpoint.match, judged.verdict or "damaged", 0, judged.reason, checkpoints=(judged,))
+
+
+def verdict_style(verdict: Verdict) -> str:
+    """The colour of a verdict."""
+    return {"exact": "green", "first-use": "yellow"}.get(verdict, "bold red")
+
+
 def _lines(path: Path, verified: Verified) -> Iterator[Text | str]:
-    style = "green" if verified.verdict == "exact" else "bold red"
     place = f"{path}" if verified.match is None else f"{path}: {verified.match}"
-    yield Text.assemble(f"{place}: ", (verified.verdict, style), f": {told(verified)}")
+    yield Text.assemble(f"{place}: ", (verified.verdict, verdict_style(verified.verdict)), f": {told(verified)}")
+    for judged in verified.checkpoints if verified.entries else ():
+        yield Text.assemble("  ", checkpoint_line(judged))
     if verified.differences:
         yield from differences_table(verified.differences, "must be", "is recorded as")
+
+
+def checkpoint_line(judged: Judged) -> Text:
+    """The verdict on a checkpoint, in one line."""
+    at = f", at {judged.at}" if judged.at and judged.signed_by else ""
+    verdict, style = (judged.verdict, verdict_style(judged.verdict)) if judged.verdict else ("not compared", "")
+    return Text.assemble(f"{judged.checkpoint}: ", (verdict, style), f": {judged.reason}{at}")
 
 
 def differences_table(differences: Sequence[Difference], expected: str, found: str) -> Iterator[Text]:
@@ -74,8 +155,11 @@ def shown(value: Any) -> str:
 
 def told(verified: Verified) -> str:
     """A verdict's reason, and how far the match is proven, in one line."""
+    re_executed = f"{verified.entries:,} entries, each re-executed"
     if verified.verdict == "exact":
-        return f"{verified.entries:,} entries, each re-executed"
+        return verified.reason or re_executed
+    if verified.line is None and verified.entries:
+        return f"{verified.reason}; {re_executed}"
     entry = f"entry {verified.entry}, " if verified.entry is not None else ""
     place = f"{entry}line {verified.line}, byte {verified.byte}: " if verified.line is not None else ""
     proven = "entry 1 is" if verified.entries == 1 else f"the first {verified.entries:,} entries are"

@@ -1,0 +1,214 @@
+"""`soulrift checkpoint`, `prove` and `consistency`: what a record is, signed, and proofs of it."""
+
+import secrets
+import sys
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from domain.application import EntryNotFoundError, Matches
+from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
+from replays.evidence import Opened, Trust, judge_extension
+from replays.merkle import ProvingTree
+from replays.notes import Note, NoteError
+from replays.proofs import consistency_file, inclusion_file, parse_consistency
+from replays.verdicts import Judged, Verdict
+from replays.verify import Verified, verify_recording
+from soulrift import keyrings, store
+from soulrift.archives import destination
+from soulrift.recordings import in_store, lines_of
+from soulrift.terminal import Output, bar, complain
+from soulrift.verifying import STATUS, checkpoint_line, told
+
+
+class Proven(Struct, frozen=True):
+    """A record that re-executes: its lines as a tree that proves, and the one line that was wanted."""
+
+    tree: ProvingTree
+    line: bytes | None
+
+
+def proven(matches: Matches, match: str, entry: int | None = None) -> Proven:
+    """The record of a match, once it is seen that it re-executes; otherwise the program ends with the verdict."""
+    tree, lines = ProvingTree(), dict[int, bytes]()
+
+    def seen(line: bytes) -> None:
+        tree.append(line)
+        if tree.size == entry:
+            lines[tree.size] = line
+
+    with in_store(matches, match) as (_, recording), bar("re-executing"):
+        verified = verify_recording(recording, seen)
+    _end_unless_exact(verified)
+    return Proven(tree, lines.get(entry or 0))
+
+
+def _end_unless_exact(verified: Verified) -> None:
+    if verified.verdict != "exact":
+        complain(f"{verified.match}: {verified.verdict}: {told(verified)}; what does not re-execute is not signed")
+        sys.exit(STATUS[verified.verdict])
+
+
+def identity(matches: Matches, db: str) -> str:
+    """The identity of the store, which gets one now if it has none."""
+    known = matches.recorder.identity()
+    if known is not None:
+        return known
+    with store.open_to_go_on(db) as writable:
+        return writable.recorder.identify(secrets.token_hex(8))
+
+
+def sign(matches: Matches, db: str, tree: ProvingTree, match: str, signer: str | None, keys: Path, at: int) -> bytes:
+    """The signed checkpoint of a match as of entry `at`."""
+    key = keyrings.signer(keys, signer)
+    return Checkpoint(origin_of(identity(matches, db), match), at, tree.root(at), keyrings.now()).signed(key)
+
+
+def checkpoint(
+    match: str, at: int | None, signer: str | None, out: str | None, folder: Path, db: str, *, replace: bool
+) -> None:
+    """Sign what the record of a match is, and write that."""
+    with store.open_to_read(db) as matches:
+        tree = proven(matches, match).tree
+        size = _entry(tree, match, tree.size if at is None else at)
+        note = sign(matches, db, tree, match, signer, folder, size)
+    write(note, out, db, f"{match} as of entry {size:,}, signed by {_signers(note)}", replace=replace)
+
+
+def _entry(tree: ProvingTree, match: str, entry: int) -> int:
+    if not 1 <= entry <= tree.size:
+        message = f"{match} has the entries 1 to {tree.size}, not {entry}"
+        raise EntryNotFoundError(message)
+    return entry
+
+
+def _signers(note: bytes) -> str:
+    return ", ".join(f"{each.name}+{each.key_id.hex()}" for each in parse_checkpoint(note)[1].signatures)
+
+
+def write(content: bytes, out: str | None, db: str, told_as: str, *, replace: bool) -> None:
+    """Write a file, and say what it is; onto standard output if there is no name for it.
+
+    Raises:
+        click.UsageError: it is there already, and not to be replaced.
+
+    """
+    try:
+        with destination(out or "-", db, replace=replace) as file:
+            file.write(content)
+    except FileExistsError as error:
+        message = f"{error}; --force replaces it"
+        raise click.UsageError(message) from None
+    if out not in {None, "-"}:
+        output = Output()
+        output.line(f"{out}: {told_as}")
+        output.end()
+
+
+def prove(
+    match: str, entry: int, out: str, held: Path | None, signer: str | None, folder: Path, db: str, *, replace: bool
+) -> None:
+    """Prove that an entry is in the record of a match, and write that."""
+    with store.open_to_read(db) as matches:
+        found = proven(matches, match, entry)
+        tree = found.tree
+        _entry(tree, match, entry)
+        note = sign(matches, db, tree, match, signer, folder, tree.size) if held is None else held.read_bytes()
+    of = parse_checkpoint(note)[0] if held is None else fitting(held, tree, match)
+    if entry > of.size:
+        message = f"{held} is about the first {of.size:,} entries only; entry {entry} came later"
+        raise click.UsageError(message)
+    proof = inclusion_file(found.line or b"", entry - 1, tree.inclusion_proof(entry - 1, of.size), note)
+    write(proof, out, db, f"entry {entry} of {match}, among {of.size:,} entries", replace=replace)
+
+
+def fitting(path: Path, tree: ProvingTree, match: str) -> Checkpoint:
+    """The checkpoint of a file, which must be of this record; otherwise the program ends with the verdict."""
+    of, _ = read_checkpoint(path)
+    if of.match == match and of.size <= tree.size and tree.root(of.size) == of.root:
+        return of
+    verdict: Verdict = "incomplete" if of.match == match and of.size > tree.size else "another-history"
+    complain(f"{path}: {verdict}: the record of {match} is not the one of this checkpoint")
+    sys.exit(STATUS[verdict])
+
+
+def read_checkpoint(path: Path) -> tuple[Checkpoint, Note]:
+    """The checkpoint of a file; if it is none, the program ends with the verdict."""
+    try:
+        return parse_checkpoint(path.read_bytes())
+    except NoteError as error:
+        complain(f"{path}: damaged: it is no checkpoint: {error}")
+        sys.exit(STATUS["damaged"])
+
+
+# ------------------------------------------------------------ consistency
+
+
+class Source(Struct, frozen=True):
+    """By what it is judged whether one checkpoint extends another: a record, in a file or in the store, or a proof."""
+
+    record: str | None
+    match: str | None
+    proof: Path | None
+    db: str
+
+
+def consistency(
+    old: Path, new: Path, source: Source, out: str | None, trusted: Trust, form: str, *, replace: bool
+) -> int:
+    """Tell whether a checkpoint extends an older one; the exit status."""
+    opened, opened_new = (Opened(str(path), *read_checkpoint(path)) for path in (old, new))
+    older, newer = opened.checkpoint, opened_new.checkpoint
+    if older.size > newer.size and older.origin == newer.origin:
+        message = f"{old} has {older.size:,} entries and {new} {newer.size:,}: name the older one first"
+        raise click.UsageError(message)
+    tree = ProvingTree()
+
+    def extends() -> bool | None:
+        if source.proof is not None:
+            return _proves(source.proof, older, newer)
+        _read(tree, source, newer)
+        if tree.size < newer.size:
+            return None
+        return (tree.root(older.size), tree.root(newer.size)) == (older.root, newer.root)
+
+    judged = judge_extension(opened, opened_new, trusted, extends)
+    if out is not None and judged.verdict in {"exact", "first-use"}:
+        if not older.size:
+            message = f"{old} is about no entries: every record extends it, and there is nothing to prove"
+            raise click.UsageError(message)
+        proof = consistency_file(older.size, tree.consistency_proof(older.size, newer.size), new.read_bytes())
+        write(proof, out, source.db, f"{new} extends {old}", replace=replace)
+    else:
+        _tell(judged, form)
+    return STATUS[judged.verdict or "damaged"]
+
+
+def _proves(path: Path, older: Checkpoint, newer: Checkpoint) -> bool:
+    try:
+        proof = parse_consistency(path.read_bytes())
+    except NoteError as error:
+        complain(f"{path}: damaged: {error}")
+        sys.exit(STATUS["damaged"])
+    return proof.checkpoint == newer and proof.extends(older)
+
+
+def _read(tree: ProvingTree, source: Source, newer: Checkpoint) -> None:
+    """Take the record's lines into a tree."""
+    name = source.record if source.record is not None else newer.match
+    if name is None:
+        message = f"{newer.origin} names no match of a store; say where its record is, with --record"
+        raise click.UsageError(message)
+    with lines_of(name, source.db, source.match) as (_, lines):
+        for line in lines:
+            tree.append(line)
+
+
+def _tell(judged: Judged, form: str) -> None:
+    output = Output()
+    if form == "json":
+        output.data(judged)
+    else:
+        output.line(checkpoint_line(judged))
+    output.end()
