@@ -1,0 +1,223 @@
+"""`soulrift audit`: the judgment on a match, as text and data; `report.py` has the page."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+from rich.text import Text
+
+from domain.codec import CorruptRecordError
+from domain.entry import Entry
+from domain.rules.ruleset import Ruleset
+from replays.audit import Audit, Burn, Ruled, audit
+from replays.verify import beside_matches
+from soulrift.board import table
+from soulrift.notation import WHY_BURNED, Names, correction_told
+from soulrift.proving import write
+from soulrift.recordings import recording_of
+from soulrift.terminal import Output, bar, complain
+from soulrift.verifying import STATUS, Against, checkpoint_line, differences_table, evidence_of, told, verdict_style
+
+
+def run(name: str, db: str, match: str | None, against: Against, form: str, out: str | None, *, replace: bool) -> int:
+    """Audit a match, write the judgment, and tell the verdict if that goes into a file; the exit status."""
+    entries = list[Entry]()
+    try:
+        with recording_of(name, db, match) as (reader, recording), bar("re-executing"):
+            found = audit(recording, evidence_of(against), entries.append if form == "html" else None)
+            beside = [] if reader.archive else list(beside_matches(reader))
+    except CorruptRecordError as error:
+        return _damaged(name, str(error), form)
+    if beside and found.verified.line is None:  # something that belongs to no match
+        more = msgspec.structs.replace(beside[0], match=found.match, entries=found.entries)
+        found = msgspec.structs.replace(found, verified=more)
+    verdict = found.verified.verdict
+    write(_written(found, entries, form), out, db, f"{verdict}: the audit of {found.match}", replace=replace)
+    return STATUS[verdict]
+
+
+def _damaged(name: str, reason: str, form: str) -> int:
+    """What is to be told of a record of which nothing can be read."""
+    if form == "json":
+        output = Output()
+        output.data({"verdict": "damaged", "reason": reason})
+        output.end()
+    else:
+        complain(f"damaged: {name}: {reason}")
+    return STATUS["damaged"]
+
+
+def _written(found: Audit, entries: Iterable[Entry], form: str) -> bytes:
+    if form == "html":
+        from soulrift.report import page
+
+        return page(found, entries).encode()
+    if form == "json":
+        return msgspec.json.encode(as_data(found)) + b"\n"
+    return "".join(f"{line.plain}\n" for line in lines(found)).encode()
+
+
+def as_data(found: Audit) -> dict[str, Any]:
+    """The judgment as data, the verdict first."""
+    data = cast("dict[str, Any]", msgspec.to_builtins(found))
+    return {"verdict": found.verified.verdict, "reason": told(found.verified), **data}
+
+
+def lines(found: Audit) -> Iterator[Text]:
+    """The judgment as lines of text."""
+    names = Names.seated({account.player: account.name for account in found.players})
+    yield from _verdict(found)
+    if found.players:
+        yield from _result(found, names)
+        yield from _section("Life", _accounts(found, names))
+        yield from _section("Soulburn", _soulburn(found.soulburn, names))
+        yield from _section("Payments that could have burned less", _cheaper(found, names))
+        yield from _section("Open payments at the end (E-1)", _open(found, names))
+        yield from _section("Unusual, though no rule forbids it", _unusual(found))
+        yield from _section("Rulings by judges (J-1)", _rulings(found.rulings, names))
+
+
+def _section(title: str, rows: Iterable[Text]) -> Iterator[Text]:
+    yield Text()
+    yield Text(title, style="bold")
+    none = True
+    for row in rows:
+        none = False
+        yield row
+    if none:
+        yield Text("  none")
+
+
+def _verdict(found: Audit) -> Iterator[Text]:
+    verified = found.verified
+    style = verdict_style(verified.verdict)
+    yield Text.assemble((verified.verdict, style), f": {found.match}: {told(verified)}")
+    for judged in verified.checkpoints:
+        yield Text.assemble("  ", checkpoint_line(judged))
+    if verified.differences:
+        yield from differences_table(verified.differences, "must be", "is recorded as")
+    if verified.line is not None:
+        yield Text(f"What follows is of the {found.entries:,} entries before that.")
+    yield Text(f"  root over {found.entries:,} entries: {found.root}", style="dim")
+
+
+def _result(found: Audit, names: Names) -> Iterator[Text]:
+    yield Text()
+    yield Text("The match", style="bold")
+    yield Text(f"  {', '.join(names.player(account.player) for account in found.players)}; {outcome(found, names)}")
+    yield Text(f"  rules of version {found.rules}; {varied(found)}")
+    if found.private:
+        opened = f"{found.opened} of them are told here" if found.opened else "they are not known here"
+        yield Text(f"  a private match: names and actors are hidden in its lines; {opened}")
+
+
+def outcome(found: Audit, names: Names) -> str:
+    """How the match stands, and why."""
+    turns = f"{found.turns} turns" if found.turns != 1 else "1 turn"
+    if found.status != "ended":
+        return f"running, {turns} so far"
+    result = f"{names.player(found.winner)} has won" if found.winner else "a draw"
+    return f"{result}, after {turns} ({found.ended or 'no reason is given'})"
+
+
+def varied(found: Audit) -> str:
+    """In what the ruleset departs from the usual one."""
+    usual = msgspec.structs.asdict(Ruleset())
+    fields = [f"{name} {value}" for name, value in found.ruleset.items() if value != usual[name]]
+    return f"ruleset: {', '.join(fields)}" if fields else "the usual ruleset"
+
+
+ACCOUNT = ("player", "start", "overpaid", "fizzled", "unused ranks", "other changes", "rulings", "life", "")
+
+
+def accounts(found: Audit, names: Names) -> Iterator[tuple[str, ...]]:
+    """Each player's life as a sum, in the columns of `ACCOUNT`."""
+    for each in found.players:
+        sums = (-each.overpay, -each.fizzle, -each.rift, each.changes, each.rulings)
+        defeated = "defeated" if each.defeated else ""
+        yield (
+            names.player(each.player),
+            str(each.start),
+            *(f"{n:+}" if n else "0" for n in sums),
+            str(each.life),
+            defeated,
+        )
+
+
+def _accounts(found: Audit, names: Names) -> Iterator[Text]:
+    return table(accounts(found, names), ACCOUNT)
+
+
+BURN = ("entry", "event", "player", "for", "power", "life each", "life", "why")
+
+
+def burns(rows: Iterable[Burn], names: Names) -> Iterator[tuple[str, ...]]:
+    """Each Soulburn with its arithmetic, in the columns of `BURN`."""
+    for row in rows:
+        power = {
+            "overpay": f"{row.of} paid - {row.less} cost = {row.power}",
+            "fizzle": f"{row.of} cost",
+            "rift": f"rank {row.of} - {row.less} = {row.power}",
+        }[row.source]
+        what = f"Rift {row.rift}" if row.rift else f"payment {row.payment}"
+        why = f"{WHY_BURNED[row.source]} ({row.rule})"
+        life = f"{row.before} - {row.damage} = {row.life}"
+        yield str(row.entry), str(row.n), names.player(row.player), what, power, str(row.per_power), life, why
+
+
+def _soulburn(rows: Iterable[Burn], names: Names) -> Iterator[Text]:
+    cells = list(burns(rows, names))
+    return table(cells, BURN) if cells else iter(())
+
+
+CHEAPER = ("entry", "payment", "player", "cost", "Souls", "burned", "could have been", "burning")
+
+
+def cheaper(found: Audit, names: Names) -> Iterator[tuple[str, ...]]:
+    """Payments for which others would have burned less, in the columns of `CHEAPER`."""
+    for row in found.cheaper:
+        souls, instead = (", ".join(map(str, numbers)) for numbers in (row.souls, row.instead))
+        who = names.player(row.player)
+        yield (
+            str(row.entry),
+            str(row.payment),
+            who,
+            str(row.amount),
+            souls,
+            str(row.burned),
+            instead,
+            str(row.would_burn),
+        )
+
+
+def _cheaper(found: Audit, names: Names) -> Iterator[Text]:
+    cells = list(cheaper(found, names))
+    return table(cells, CHEAPER) if cells else iter(())
+
+
+def _open(found: Audit, names: Names) -> Iterator[Text]:
+    for row in found.open_payments:
+        yield Text(
+            f"  payment {row.payment} of {names.player(row.player)} in entry {row.entry}: Soulrift {row.amount} for "
+            f"{row.effect}"
+        )
+
+
+def _unusual(found: Audit) -> Iterator[Text]:
+    for row in found.unusual:
+        yield Text(f"  entry {row.entry}: {row.told}")
+
+
+def _rulings(rows: Iterable[Ruled], names: Names) -> Iterator[Text]:
+    for row in rows:
+        yield Text(f"  entry {row.entry}: {ruling_told(row)}")
+        for correction in row.corrections:
+            yield Text(f"    {correction_told(names, correction)}")
+
+
+def ruling_told(row: Ruled) -> str:
+    """Who ruled, on what and why."""
+    about = f" on entry {row.about}" if row.about else ""
+    at = f", at {row.at}" if row.at else ""
+    sent = f", sent by {row.actor}" if row.actor else ""
+    return f"judge {row.judge}{about}: {row.reason}{at}{sent}"

@@ -1,0 +1,159 @@
+"""The audit of a match as one page that holds everything it shows, to read, to print and to link into."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from domain.entry import Entry
+from domain.rules.commands import CommandMeta
+from domain.rules.events import RulingMade, SoulburnTaken
+from replays.audit import Audit
+from replays.writing import WRITER
+from soulrift import auditing
+from soulrift.drawing import Line, steps
+from soulrift.notation import Names, Notation, correction_told
+from soulrift.terminal import spelled_out
+from soulrift.verifying import checkpoint_line, shown, told
+
+LARGEST = 290_000
+"""Bytes of a page. Of a match that is too long for that, the entries are told that matter most."""
+
+LONGEST_TABLE = 300
+"""Rows of each other table that are told; the rest is in the data."""
+
+MOST_ANCHORS = 10_000
+"""Of a match with more entries, those that are left out have one place in a hundred to link to, the others each one."""
+
+
+class Row(Struct):
+    """An entry in the page's table. `weight` says how much it matters: 0 like any other, 1 for life that burned or a
+    ruling. `before` are the first and last of the entries that are left out above it.
+    """
+
+    number: int
+    told: str
+    at: str
+    weight: int
+    before: tuple[int, int] | None = None
+
+
+def page(found: Audit, entries: Iterable[Entry]) -> str:
+    """The page of a judgment; the entries are those that were proven."""
+    rows = list(_rows(found, entries))
+    whole = _rendered(found, rows)
+    if len(whole.encode()) <= LARGEST:
+        return whole
+    return _rendered(found, _chosen(rows, LARGEST - len(_rendered(found, []).encode())))
+
+
+def _rendered(found: Audit, rows: list[Row]) -> str:
+    names = Names.seated({account.player: account.name for account in found.players})
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            audit=found,
+            names=names,
+            verdict=found.verified.verdict,
+            reason=told(found.verified),
+            checkpoints=[checkpoint_line(judged).plain for judged in found.verified.checkpoints],
+            differences=found.verified.differences,
+            shown=shown,
+            outcome=auditing.outcome(found, names),
+            varied=auditing.varied(found),
+            accounts=(auditing.ACCOUNT, list(auditing.accounts(found, names))),
+            burns=(auditing.BURN, list(auditing.burns(found.soulburn, names))),
+            cheaper=(auditing.CHEAPER, list(auditing.cheaper(found, names))),
+            ruling_told=auditing.ruling_told,
+            correction_told=lambda correction: correction_told(names, correction),
+            charts=list(_charts(found, names)),
+            rows=rows,
+            left_out=found.entries - len(rows),
+            longest=LONGEST_TABLE,
+            apart=1 if found.entries <= MOST_ANCHORS else 100,
+            writer=WRITER,
+        )
+    )
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finished,
+    )
+    made.filters["comma"] = "{:,}".format
+    return made
+
+
+def _finished(value: Any) -> Any:
+    """A value as the page shows it: nothing for null, and no character that turns the direction of what follows."""
+    if value is None:
+        return ""
+    return spelled_out(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _charts(found: Audit, names: Names) -> Iterator[tuple[str, Markup]]:
+    """The captions of the charts, and the charts."""
+    if not found.entries:
+        return
+    *life, aether = found.courses
+    lines = [Line(names.player(course.of), course.points) for course in life]
+    for title, drawn in (("Life", lines), ("Souls in the Aether", [Line("Souls", aether.points)])):
+        told = f"{title} after each entry"
+        yield told, Markup(steps(told, drawn, found.entries))  # noqa: S704 - it escapes what it shows
+
+
+def _rows(found: Audit, entries: Iterable[Entry]) -> Iterator[Row]:
+    notation = Notation()
+    matter = {row.entry for row in found.unusual} | {row.entry for row in found.cheaper}
+    matter |= {row.entry for row in found.open_payments} | {ruling.about for ruling in found.rulings if ruling.about}
+    for entry in entries:
+        line = notation.line(entry).plain[5:].strip()
+        weight = int(
+            entry.number in matter or any(isinstance(each, SoulburnTaken | RulingMade) for each in entry.events)
+        )
+        yield Row(entry.number, line, _at(entry), weight)
+
+
+class _Meta(Struct):
+    meta: CommandMeta | None = None
+
+
+_decode_meta = msgspec.json.Decoder(_Meta).decode
+
+
+def _at(entry: Entry) -> str:
+    if b'"at":' not in entry.command_json:
+        return ""
+    meta = _decode_meta(entry.command_json).meta
+    return (meta.at or "") if meta else ""
+
+
+ROW = 200
+"""Bytes that a row takes at most beside what it tells, with one above it for those that are left out."""
+
+
+def _chosen(rows: list[Row], room: int) -> list[Row]:
+    """Those rows that matter, and of the others as many from the beginning as there is room for, in bytes."""
+    kept = set[int]()
+    for row in sorted(rows, key=lambda row: (-row.weight, row.number)):
+        room -= ROW + len(escape(row.told).encode()) + len(row.at)
+        if room < 0:
+            break
+        kept.add(row.number)
+    chosen, first = list[Row](), 1
+    for row in rows:
+        if row.number in kept:
+            row.before = (first, row.number - 1) if first < row.number else None
+            chosen.append(row)
+            first = row.number + 1
+    return chosen
