@@ -1,0 +1,335 @@
+"""Checks the bundle in whose folder it lies, with nothing but what Python brings along; openssl checks signatures.
+
+    python3 -I verify.py [--key NAME+ID+BASE64]
+
+It cannot play the commands again: whether the events follow from them by the rules of the game is told by
+`soulrift verify`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+HERE = Path(__file__).resolve().parent
+
+OKAY, TAMPERED, DAMAGED, UNSIGNED, FIRST_USE, INCOMPLETE, ANOTHER = 0, 1, 4, 5, 6, 7, 8
+
+SPKI = bytes.fromhex("302a300506032b6570032100")
+"""What stands before the 32 bytes of an Ed25519 key that openssl reads."""
+
+
+class RefusedError(Exception):
+    """Something does not fit: what, and the exit status for that."""
+
+    def __init__(self, status: int, what: str) -> None:
+        super().__init__(what)
+        self.status = status
+
+
+class Record(NamedTuple):
+    """The record: the match, the lines of its entries, their hashes as leaves, their events."""
+
+    match: str
+    entries: list[bytes]
+    leaves: list[bytes]
+    events: list[Any]
+
+
+class Key(NamedTuple):
+    """A verifier key."""
+
+    name: str
+    key_id: bytes
+    public: bytes
+
+
+def matched(form: str, text: str, what: str) -> re.Match[str]:
+    """How a text has a form."""
+    found = re.fullmatch(form, text)
+    if not found:
+        raise RefusedError(DAMAGED, what)
+    return found
+
+
+def see(true: object, status: int, what: str) -> None:
+    """Go on only if something is as it must be."""
+    if not true:
+        raise RefusedError(status, what)
+
+
+def say(line: str) -> None:
+    """Tell the user."""
+    sys.stdout.write(line + "\n")
+
+
+def read(name: str) -> bytes:
+    """The bytes of a file of the bundle."""
+    try:
+        return (HERE / name).read_bytes()
+    except OSError as error:
+        raise RefusedError(DAMAGED, f"{name} cannot be read: {error.strerror}") from None
+
+
+# ------------------------------------------------------------ hashes
+
+
+def sha256(data: bytes) -> bytes:
+    """The SHA-256 of bytes."""
+    return hashlib.sha256(data).digest()
+
+
+def leaf(line: bytes) -> bytes:
+    """The hash of an entry's line as a leaf of the tree."""
+    return sha256(b"\x00" + line)
+
+
+def root(leaves: list[bytes]) -> bytes:
+    """The root of the tree over leaf hashes (RFC 6962, section 2.1)."""
+    if not leaves:
+        return sha256(b"")
+    level = list(leaves)
+    while len(level) > 1:
+        pairs = [sha256(b"\x01" + level[at] + level[at + 1]) for at in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(level) & ~1 :]
+    return level[0]
+
+
+def root_by_proof(index: int, size: int, node: bytes, proof: list[bytes]) -> bytes | None:
+    """The root that a proof leads to from a leaf hash (RFC 9162, section 2.1.3.2); nothing if it does not fit."""
+    last = size - 1
+    for beside in proof:
+        if last == 0:
+            return None
+        if index & 1 or index == last:
+            node = sha256(b"\x01" + beside + node)
+            while index and not index & 1:
+                index, last = index >> 1, last >> 1
+        else:
+            node = sha256(b"\x01" + node + beside)
+        index, last = index >> 1, last >> 1
+    return node if last == 0 else None
+
+
+def unbase64(text: str, what: str) -> bytes:
+    """The bytes of a base64 text that is written as it must be."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        raw = b""
+    see(raw and base64.b64encode(raw).decode() == text, DAMAGED, f"{what}: {text[:60]!r} is no base64")
+    return raw
+
+
+# ------------------------------------------------------------ the steps
+
+
+def check_sums() -> list[str]:
+    """All files are as they were listed, and there are no others."""
+    listed = {}
+    for line in read("SHA256SUMS").decode("utf-8", "replace").splitlines():
+        found = matched(r"([0-9a-f]{64})  ([A-Za-z0-9./-]+)", line, f"SHA256SUMS has a line {line[:80]!r}")
+        see(found[2] not in listed and ".." not in found[2], DAMAGED, f"SHA256SUMS has a line {line[:80]!r}")
+        listed[found[2]] = found[1]
+    for name, digest in listed.items():
+        see(sha256(read(name)).hex() == digest, DAMAGED, f"{name} is not as it was written")
+    there = {path.relative_to(HERE).as_posix() for path in HERE.rglob("*") if path.is_file()} - {"SHA256SUMS"}
+    strange = {name for name in there - set(listed) if not name.startswith("__pycache__/")}
+    see(not strange, DAMAGED, f"{min(strange, default='')} does not belong to the bundle")
+    say(f"ok    {len(listed)} files are as they were written")
+    return list(listed)
+
+
+def check_record() -> Record:
+    """The record is a header, entries numbered from 1 and an end with their root; its lines and the match."""
+    lines = read("replay.soulrift.jsonl").split(b"\n")
+    see(len(lines) > len(("header", "entry", "end")) and lines.pop() == b"", DAMAGED, "the record is cut off")
+    header, *entries, end = lines
+    openings = entries.pop() if entries[-1].startswith(b'{"openings":') else None
+    try:
+        match, last = json.loads(header)["match"], json.loads(end)
+        events = []
+        for number, line in enumerate(entries, 1):
+            entry = json.loads(line)
+            see(entry["entry"] == number, DAMAGED, f"entry {entry['entry']} stands where entry {number} must be")
+            see(line.startswith(b'{"command":'), DAMAGED, f"entry {number} is not written as it must be")
+            events.append(entry["events"])
+        see(last["entries"] == len(entries), DAMAGED, "the record has another number of entries than its end says")
+        see(events[0][0]["match"] == match, DAMAGED, "the header names another match than the first entry")
+        leaves = [leaf(line) for line in entries]
+        see(
+            root(leaves).hex() == last["root"], DAMAGED, "the entries have another root than the end of the record says"
+        )
+        if openings:
+            check_openings(json.loads(openings)["openings"])
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise RefusedError(DAMAGED, f"the record cannot be read: {error!r}") from None
+    say(f"ok    the record of {match} has {len(entries)} entries, with the root {root(leaves).hex()[:16]}...")
+    return Record(match, entries, leaves, events)
+
+
+def check_openings(openings: list[dict[str, str]]) -> None:
+    """Each name of a private match belongs to its commitment."""
+    for each in openings:
+        opened = sha256(bytes.fromhex(each["salt"]) + each["value"].encode()).hex()
+        see(
+            each["commitment"] == f"sha256:{opened}",
+            DAMAGED,
+            f"{each['value']!r} is not what {each['commitment']} hides",
+        )
+    say(f"ok    {len(openings)} hidden names belong to what stands for them in the record")
+
+
+def parse_key(text: str) -> Key:
+    """The name, ID and bytes of a verifier key."""
+    form = r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)"
+    found = matched(form, text, f"{text[:80]!r} is no verifier key")
+    raw = unbase64(found[3], "a key")
+    key_id = sha256(found[1].encode() + b"\n" + raw)[:4]
+    ed25519 = raw[:1] == b"\x01" and len(raw[1:]) == len(sha256(b""))
+    see(ed25519 and key_id.hex() == found[2], DAMAGED, f"{text[:80]!r} is no key of Ed25519")
+    return Key(found[1], key_id, raw[1:])
+
+
+def parse_note(content: bytes, what: str) -> tuple[bytes, list[str], list[tuple[str, bytes]]]:
+    """The text, the lines and the signatures of a signed checkpoint."""
+    text, blank, under = content.rpartition(b"\n\n")
+    try:
+        lines, signatures = text.decode().split("\n"), under.decode().splitlines()
+    except UnicodeDecodeError:
+        raise RefusedError(DAMAGED, f"{what} is no signed checkpoint") from None
+    sized = blank and re.match(".+\n[1-9][0-9]*\n.+", "\n".join(lines))
+    see(sized, DAMAGED, f"{what} is no signed checkpoint")
+    signed = []
+    for line in signatures:
+        found = matched("\u2014 (\\S+) (\\S+)", line, f"{what} has a line that is no signature")
+        signed.append((found[1], unbase64(found[2], what)))
+    return text + b"\n", lines, signed
+
+
+def check_checkpoint(name: str, content: bytes, record: Record, keys: list[Key]) -> tuple[int, bytes]:
+    """A checkpoint is of this match and this record, and one of these keys signed it; the label of the key."""
+    match, leaves = record.match, record.leaves
+    text, (origin, number, told, *_), signed = parse_note(content, name)
+    size = int(number)
+    fits = re.fullmatch("soulrift/[0-9a-f]{16}/" + re.escape(quote(match, safe="")), origin)
+    see(fits, ANOTHER, f"{name} is about {origin}, not about the match {match}")
+    by = [(key, raw[4:]) for key in keys for signer, raw in signed if (signer, raw[:4]) == (key.name, key.key_id)]
+    see(by, UNSIGNED, f"{name} is signed by no key that is trusted")
+    see(size <= len(leaves), INCOMPLETE, f"the record has {len(leaves)} entries, but had {size} when {name} was signed")
+    see(
+        root(leaves[:size]) == unbase64(told, name),
+        ANOTHER,
+        f"the first {size} entries are not those of {name}",
+    )
+    say(f"ok    {name}: the first {size} entries are those that were signed")
+    for key, signature in by:
+        check_signature(name, text, key, signature)
+    return size, unbase64(told, name)
+
+
+def check_signature(name: str, text: bytes, key: Key, signature: bytes) -> None:
+    """A signature is the key's, if openssl is there to tell."""
+    label = f"{key.name}+{key.key_id.hex()}"
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        say(f"--    {name}: NOT checked whether {label} signed it: there is no openssl on this machine")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        pem, signed, text_file = (Path(folder) / each for each in ("key.pem", "signature", "text"))
+        encoded = base64.b64encode(SPKI + key.public).decode()
+        pem.write_text(f"-----BEGIN PUBLIC KEY-----\n{encoded}\n-----END PUBLIC KEY-----\n")
+        signed.write_bytes(signature)
+        text_file.write_bytes(text)
+        verify = [openssl, "pkeyutl", "-verify", "-pubin", "-inkey", str(pem), "-rawin", "-in", str(text_file)]
+        done = subprocess.run([*verify, "-sigfile", str(signed)], capture_output=True, check=False)  # noqa: S603
+    see(done.returncode == 0, UNSIGNED, f"{name}: the signature in the name of {label} is not its own")
+    say(f"ok    {name}: {label} signed it")
+
+
+def check_proof(name: str, content: bytes, record: Record, checkpoints: dict[bytes, tuple[int, bytes]]) -> None:
+    """A proof is of an entry as it stands in the record, and leads to a root that was signed."""
+    head, _, note = content.decode("utf-8", "replace").partition("\n\n")
+    form = r"c2sp\.org/tlog-proof@v1\nextra (\S+)\nindex (0|[1-9][0-9]*)((?:\n\S+)*)"
+    found = matched(form, head, f"{name} is no proof")
+    line, index = unbase64(found[1], name), int(found[2])
+    see(record.entries[index : index + 1] == [line], ANOTHER, f"{name} is not about an entry of this record")
+    proof = [unbase64(each, name) for each in found[3].split()]
+    see(note.encode() in checkpoints, DAMAGED, f"{name} is not about one of the checkpoints")
+    size, signed = checkpoints[note.encode()]
+    see(root_by_proof(index, size, leaf(line), proof) == signed, ANOTHER, f"{name} does not lead to what was signed")
+    say(f"ok    {name}: entry {index + 1} is among those that were signed")
+
+
+def check_judgment(events: list[Any]) -> None:
+    """The life of each player in the judgment is what the events add up to."""
+    life = {}
+    for entry in events:
+        for event in entry:
+            if event["type"] == "match_started":
+                life = {seat["player"]: event["ruleset"]["starting_life"] for seat in event["players"]}
+            elif event["type"] == "soulburn_taken":
+                life[event["player"]] -= event["damage"]
+            elif event["type"] == "life_changed":
+                life[event["player"]] += event["delta"]
+            elif event["type"] == "ruling_made":
+                for change in (each["life"] for each in event["corrections"] if "life" in each):
+                    life[change["player"]] += change["delta"]
+    try:
+        accounts = {each["player"]: each for each in json.loads(read("audit.json"))["players"]}
+        told = {player: each["life"] for player, each in accounts.items()}
+        sums = {
+            player: each["start"] - each["overpay"] - each["fizzle"] - each["rift"] + each["changes"] + each["rulings"]
+            for player, each in accounts.items()
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefusedError(DAMAGED, f"audit.json cannot be read: {error!r}") from None
+    see(told == life == sums, TAMPERED, "audit.json tells another life of the players than the events add up to")
+    say(f"ok    audit.json: life adds up: {', '.join(f'{player} {left}' for player, left in life.items())}")
+
+
+def main(arguments: list[str]) -> int:
+    """Check everything; the exit status."""
+    *option, key = arguments or ["--key", ""]
+    pinned = [key.strip()] if key else []
+    if option != ["--key"]:
+        sys.stderr.write("usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
+        return 2
+    try:
+        listed = check_sums()
+        record = check_record()
+        keys = [parse_key(text) for text in pinned or read("keys.txt").decode("utf-8", "replace").splitlines()]
+        checkpoints = {}
+        for name in sorted(name for name in listed if name.startswith("checkpoints/")):
+            content = read(name)
+            checkpoints[content] = check_checkpoint(name, content, record, keys)
+        see(checkpoints, UNSIGNED, "there is no checkpoint in it")
+        for name in sorted(name for name in listed if name.startswith("proofs/")):
+            check_proof(name, read(name), record, checkpoints)
+        check_judgment(record.events)
+    except RefusedError as refused:
+        say(f"NO    {refused}")
+        say(f"\nVerdict: refused, exit status {refused.status}; README.txt tells what that means.")
+        return refused.status
+    say("--    NOT checked: whether the events follow from the commands by the rules; `soulrift verify` does that")
+    if shutil.which("openssl") is None:
+        say("\nVerdict: all of it fits, but nobody checked who signed it: do this where there is openssl.")
+        return UNSIGNED
+    if pinned:
+        say("\nVerdict: all of it fits, and it is signed by the key that you named.")
+        return OKAY
+    say("\nVerdict: all of it fits, but the keys came along with it. Ask the organiser for the key, and use --key.")
+    return FIRST_USE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
