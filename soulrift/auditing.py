@@ -1,6 +1,9 @@
 """`soulrift audit`: the judgment on a match, as text and data; `report.py` has the page."""
 
+import io
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -9,24 +12,41 @@ from rich.text import Text
 from domain.codec import CorruptRecordError
 from domain.entry import Entry
 from domain.rules.ruleset import Ruleset
+from replays import bundle
 from replays.audit import Audit, Burn, Ruled, audit
+from replays.bundle import BundleError
+from replays.evidence import Evidence, Trust
+from replays.reading import Reader, Recording
 from replays.verify import beside_matches
+from replays.writing import WRITER
+from soulrift import keyrings
 from soulrift.board import table
 from soulrift.notation import WHY_BURNED, Names, correction_told
 from soulrift.proving import write
-from soulrift.recordings import recording_of
+from soulrift.recordings import is_file, recording_of
 from soulrift.terminal import Output, bar, complain
-from soulrift.verifying import STATUS, Against, checkpoint_line, differences_table, evidence_of, told, verdict_style
+from soulrift.verifying import (
+    STATUS,
+    Against,
+    begins_with,
+    checkpoint_line,
+    differences_table,
+    evidence_of,
+    held,
+    told,
+    untold,
+    verdict_style,
+)
 
 
 def run(name: str, db: str, match: str | None, against: Against, form: str, out: str | None, *, replace: bool) -> int:
     """Audit a match, write the judgment, and tell the verdict if that goes into a file; the exit status."""
     entries = list[Entry]()
     try:
-        with recording_of(name, db, match) as (reader, recording), bar("re-executing"):
-            found = audit(recording, evidence_of(against), entries.append if form == "html" else None)
+        with _source(name, db, match, against) as (reader, recording, evidence), bar("re-executing"):
+            found = audit(recording, evidence, entries.append if form == "html" else None)
             beside = [] if reader.archive else list(beside_matches(reader))
-    except CorruptRecordError as error:
+    except (CorruptRecordError, BundleError) as error:
         return _damaged(name, str(error), form)
     if beside and found.verified.line is None:  # something that belongs to no match
         more = msgspec.structs.replace(beside[0], match=found.match, entries=found.entries)
@@ -34,6 +54,25 @@ def run(name: str, db: str, match: str | None, against: Against, form: str, out:
     verdict = found.verified.verdict
     write(_written(found, entries, form), out, db, f"{verdict}: the audit of {found.match}", replace=replace)
     return STATUS[verdict]
+
+
+@contextmanager
+def _source(
+    name: str, db: str, match: str | None, against: Against
+) -> Iterator[tuple[Reader, Recording, Evidence | None]]:
+    """A recording by its name, and what it is compared with: of a bundle, with what came along too."""
+    path = Path(name)
+    if not is_file(path) or not begins_with(path, bundle.START):
+        with recording_of(name, db, match) as found:
+            yield *found, evidence_of(against)
+        return
+    files = bundle.unpacked(path.read_bytes())
+    trust = Trust(keyrings.trust(against.trusted, against.keys).pinned, bundle.keys(files))
+    reader = Reader(io.BytesIO(files[bundle.REPLAY]))
+    recording = next(reader.recordings(), None)
+    if recording is None:
+        raise BundleError(str(reader.damages[0]))
+    yield reader, recording, Evidence([*bundle.held(files), *held(against)], trust)
 
 
 def _damaged(name: str, reason: str, form: str) -> int:
@@ -60,7 +99,7 @@ def _written(found: Audit, entries: Iterable[Entry], form: str) -> bytes:
 def as_data(found: Audit) -> dict[str, Any]:
     """The judgment as data, the verdict first."""
     data = cast("dict[str, Any]", msgspec.to_builtins(found))
-    return {"verdict": found.verified.verdict, "reason": told(found.verified), **data}
+    return {"verdict": found.verified.verdict, "reason": told(found.verified), "writer": WRITER, **data}
 
 
 def lines(found: Audit) -> Iterator[Text]:
@@ -92,7 +131,7 @@ def _verdict(found: Audit) -> Iterator[Text]:
     verified = found.verified
     style = verdict_style(verified.verdict)
     yield Text.assemble((verified.verdict, style), f": {found.match}: {told(verified)}")
-    for judged in verified.checkpoints:
+    for judged in untold(verified):
         yield Text.assemble("  ", checkpoint_line(judged))
     if verified.differences:
         yield from differences_table(verified.differences, "must be", "is recorded as")

@@ -63,7 +63,7 @@ def make(request: Request, out: str, db: str, *, replace: bool) -> None:
         **{bundle.proof_name(entry): _proof(tree, entry, line, notes) for entry, line in lines.items()},
     }
     files |= _made(files, keys)
-    told = f"{request.match}, {tree.size:,} entries, {len(notes)} of its checkpoints, {len(lines)} proofs"
+    told = f"{request.match}, {tree.size:,} entries; checkpoints: {len(notes)}, proofs: {len(lines)}"
     write(bundle.packed(files), out, db, told, replace=replace)
 
 

@@ -18,7 +18,7 @@ from soulrift import auditing
 from soulrift.drawing import Line, steps
 from soulrift.notation import Names, Notation, correction_told
 from soulrift.terminal import spelled_out
-from soulrift.verifying import checkpoint_line, shown, told
+from soulrift.verifying import checkpoint_line, shown, told, untold
 
 LARGEST = 290_000
 """Bytes of a page. Of a match that is too long for that, the entries are told that matter most."""
@@ -61,7 +61,7 @@ def _rendered(found: Audit, rows: list[Row]) -> str:
             names=names,
             verdict=found.verified.verdict,
             reason=told(found.verified),
-            checkpoints=[checkpoint_line(judged).plain for judged in found.verified.checkpoints],
+            checkpoints=[checkpoint_line(judged).plain for judged in untold(found.verified)],
             differences=found.verified.differences,
             shown=shown,
             outcome=auditing.outcome(found, names),

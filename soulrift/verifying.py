@@ -12,12 +12,12 @@ from rich.text import Text
 
 from replays.differences import Difference
 from replays.verdicts import Judged, Verdict, gravest
-from replays.verify import Verified, verify_file
+from replays.verify import Verified, of_checkpoint, verify_file
 from soulrift.board import table
 from soulrift.terminal import Output, bar
 
 if TYPE_CHECKING:
-    from replays.evidence import Evidence
+    from replays.evidence import Evidence, Held
 
 STATUS: dict[Verdict, int] = {
     "exact": 0,
@@ -73,6 +73,10 @@ def _verified(path: Path, against: Against) -> Iterator[Verified]:
     try:
         if begins_with(path, b"c2sp.org/tlog-proof"):
             yield _proof(path, against)
+        elif begins_with(path, b"PK\x03\x04"):
+            from soulrift import bundling, keyrings
+
+            yield bundling.judge(path, keyrings.trust(against.trusted, against.keys))
         else:
             yield from verify_file(path, evidence_of(against))
     except OSError as error:
@@ -95,11 +99,17 @@ def evidence_of(against: Against) -> "Evidence | None":
     """The checkpoints that records are compared with, if there are any."""
     if not against.checkpoints:
         return None
-    from replays.evidence import Evidence, Held
+    from replays.evidence import Evidence
     from soulrift import keyrings
 
-    held = [Held(name_of(path), path.read_bytes()) for path in against.checkpoints]
-    return Evidence(held, keyrings.trust(against.trusted, against.keys))
+    return Evidence(held(against), keyrings.trust(against.trusted, against.keys))
+
+
+def held(against: Against) -> "list[Held]":
+    """The checkpoints in files that records are compared with."""
+    from replays.evidence import Held
+
+    return [Held(name_of(path), path.read_bytes()) for path in against.checkpoints]
 
 
 def _proof(path: Path, against: Against) -> Verified:
@@ -126,10 +136,15 @@ def verdict_style(verdict: Verdict) -> str:
 def _lines(path: Path, verified: Verified) -> Iterator[Text | str]:
     place = f"{path}" if verified.match is None else f"{path}: {verified.match}"
     yield Text.assemble(f"{place}: ", (verified.verdict, verdict_style(verified.verdict)), f": {told(verified)}")
-    for judged in verified.checkpoints if verified.entries else ():
+    for judged in untold(verified):
         yield Text.assemble("  ", checkpoint_line(judged))
     if verified.differences:
         yield from differences_table(verified.differences, "must be", "is recorded as")
+
+
+def untold(verified: Verified) -> Iterator[Judged]:
+    """The verdicts on checkpoints, but for the one that the reason tells already."""
+    return (judged for judged in verified.checkpoints if verified.reason not in {judged.reason, of_checkpoint(judged)})
 
 
 def checkpoint_line(judged: Judged) -> Text:
@@ -139,11 +154,13 @@ def checkpoint_line(judged: Judged) -> Text:
     return Text.assemble(f"{judged.checkpoint}: ", (verdict, style), f": {judged.reason}{at}")
 
 
-def differences_table(differences: Sequence[Difference], expected: str, found: str) -> Iterator[Text]:
-    """Differences within an entry, side by side, under these headings; not more than people read."""
+def differences_table(
+    differences: Sequence[Difference], expected: str, found: str, where: str = "in the entry"
+) -> Iterator[Text]:
+    """Differences of two values, side by side, under these headings; not more than people read."""
     first = differences[:MOST_DIFFERENCES]
     cells = ((each.path, shown(each.expected), shown(each.found)) for each in first)
-    yield from table(cells, ("in the entry", expected, found))
+    yield from table(cells, (where, expected, found))
     if len(differences) > len(first):
         yield Text(f"  and {len(differences) - len(first)} more places, with --format json")
 
