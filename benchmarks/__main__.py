@@ -11,6 +11,7 @@ import msgspec
 import rlcard
 from rlcard.agents import RandomAgent
 
+from benchmarks.evidence import evidence
 from benchmarks.filling import one_match
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
@@ -215,5 +216,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    met = report([commands_in_memory, folds, hashes, stores, lengths, views, recordings], Path("build/bench.json"))
+    met = report([commands_in_memory, folds, hashes, stores, lengths, views, recordings, evidence], Path("build/bench.json"))
     sys.exit(0 if met else 1)
