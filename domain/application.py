@@ -5,7 +5,8 @@ command is decided again on what that writer left.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count, islice, takewhile
 from threading import RLock
 from typing import TYPE_CHECKING, cast
@@ -16,10 +17,11 @@ from eventsourcing.persistence import EventStore, IntegrityError, PersistenceErr
 from eventsourcing.utils import Environment
 from msgspec import UNSET
 
-from domain.batch import Answer, Batch, Outcome, command_or_refusal, judged, log_outcomes, well_formed
+from domain.batch import Answer, Batch, Commitments, Outcome, command_or_refusal, log_outcomes, well_formed
 from domain.codec import Codec, CorruptRecordError, replay
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
+from domain.privacy import Opening
 from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
 from domain.rules.commands import MAX_INTEGER, AnyCommand, Origin, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
@@ -66,6 +68,8 @@ class Matches(Application[str]):
     def __init__(self, settings: Mapping[str, str]) -> None:
         self.codec = Codec()
         self._one_writer = RLock()
+        self.on_appended: Callable[[str, Sequence[Entry]], object] | None = None
+        """Is told of the entries of a match that are stored now; what it raises is logged, for they stay stored."""
         super().__init__(dict(settings))
         try:
             self.recorder.refuse_other_formats()
@@ -98,7 +102,8 @@ class Matches(Application[str]):
     def fork(self, match: str, at: int, name: str) -> Answer:
         """Begin a match of this name with the first `at` commands of another one, which are judged again.
 
-        Its `start_match` says of what it is a fork. All of it is stored in one transaction.
+        Its `start_match` says of what it is a fork. The names of a private match stay hidden as they are; their
+        openings are copied. All of it is stored in one transaction.
 
         Raises:
             MatchNotFoundError, EntryNotFoundError: there is no such match, or it has no such entry.
@@ -112,7 +117,8 @@ class Matches(Application[str]):
         if len(commands) < max(at, 1):
             raise self._no_entry(match, len(commands) if at > 0 else self.state(match).entries, at)
         start = msgspec.structs.replace(commands[0], match=name, origin=Origin(match=match, entry=at))
-        *_, last = self._transact(name, [well_formed(start), *commands[1:]], new=True)
+        source = partial(self.openings, match)
+        *_, last = self._transact(name, [well_formed(start), *commands[1:]], new=True, recorded_with=source)
         if isinstance(last, Refusal):
             raise last
         return last
@@ -148,17 +154,28 @@ class Matches(Application[str]):
         return outcome
 
     def _transact(
-        self, name: str, commands: Sequence[AnyCommand | Refusal], *, new: bool = False, keep_going: bool = False
+        self,
+        name: str,
+        commands: Sequence[AnyCommand | Refusal],
+        *,
+        new: bool = False,
+        keep_going: bool = False,
+        recorded_with: Callable[[], Sequence[Opening]] | None = None,
     ) -> list[Outcome]:
-        """Judge commands and append their entries; decided again where another writer was first, or the server away."""
+        """Judge commands and append their entries; decided again where another writer was first, or the server away.
+
+        Commands that are taken from a record come `recorded_with` the openings of that.
+        """
+        openings = recorded_with or partial(self.recorder.openings, name)
         last = time.monotonic() + RECONNECT_SECONDS
         with self._one_writer:
             for _ in range(CONFLICTS_BORNE):
-                batch = Batch(name, new=new)
+                batch = Batch(name, Commitments(openings, recorded=recorded_with is not None), new=new)
                 try:
                     with self.recorder.writing(name):
                         self._judge(batch, commands, keep_going=keep_going)
                         if batch.match:
+                            self._keep(name, list(batch.commitments.kept.values()))
                             self.events.put(batch.match.collect_events(), command_ids=batch.command_ids)
                 except (IntegrityError, ConnectionLostError) as error:
                     self._forget(name)
@@ -173,9 +190,20 @@ class Matches(Application[str]):
                     if batch.match:
                         self._take_snapshot(batch.match, batch.before)
                     log_outcomes(name, batch.outcomes)
+                    self._tell_appended(name, batch.outcomes)
                     return batch.outcomes
         message = f"{CONFLICTS_BORNE} times in a row another writer of {name} was first"
         raise TimeoutError(message)
+
+    def _tell_appended(self, match: str, outcomes: Sequence[Outcome]) -> None:
+        if self.on_appended is None:
+            return
+        entries = [each.entry for each in outcomes if not isinstance(each, Refusal) and not each.repeated]
+        if entries:
+            try:
+                self.on_appended(match, entries)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the entries are stored
+                log.error("who is told of new entries failed", extra={"match": match, "reason": str(error)})
 
     def _judge(self, batch: Batch, commands: Sequence[AnyCommand | Refusal], *, keep_going: bool) -> None:
         ids = [command.meta.id for command in commands if not isinstance(command, Refusal) and command.meta]
@@ -202,18 +230,23 @@ class Matches(Application[str]):
             if batch.match is None:
                 batch.match = self._to_judge(batch.name, new=batch.new)
                 batch.before = batch.match.version
-            entry = judged(batch.match, command, taken=batch.new and batch.before > 0)
-            if command_id:
-                batch.made[command_id] = entry
-                batch.command_ids.append((batch.name, command_id, entry.events[0].n))
-            return Answer(batch.name, entry, repeated=False)
-        if content(self.codec.command(first)) != content(command):
+            return Answer(batch.name, batch.give(batch.match, command), repeated=False)
+        if content(self._as_given(batch, first)) != content(command):
             raise bad_input(
                 "/meta/id",
                 f"the id {quoted(command_id)} was given to another command before, in entry {first.number}",
                 entry=first.number,
             )
         return Answer(batch.name, first, repeated=True)
+
+    def _as_given(self, batch: Batch, entry: Entry) -> AnyCommand:
+        """The command of an entry as it was given: in a private match, with the names that it was given with."""
+        recorded = self.codec.command(entry)
+        hidden = isinstance(recorded, StartMatch) and recorded.private
+        return batch.commitments.shown(recorded) if hidden else recorded
+
+    def _keep(self, match: str, openings: Sequence[Opening]) -> int:
+        return self.recorder.add_openings(match, openings) if openings else 0
 
     def _first_answer(self, match: str, command_id: str, version: int) -> Entry:
         """The entry that the command with this `meta.id` made, which begins with this event."""
@@ -281,11 +314,14 @@ class Matches(Application[str]):
             except KeyError:
                 return
 
-    def record(self, match: Match, entries: Sequence[Entry], root: str, *, whole: bool) -> None:
+    def record(
+        self, match: Match, entries: Sequence[Entry], root: str, *, whole: bool, openings: Sequence[Opening] = ()
+    ) -> None:
         """Append entries that were recorded and proven elsewhere, as they are, in one transaction.
 
         `match` is as the entries before them left it, and is brought up to date. Unless the record with this Merkle
-        `root` is `whole` with them, the match takes no commands until it is.
+        `root` is `whole` with them, the match takes no commands until it is. Its `openings`, if it is private, are
+        stored with them.
 
         Raises:
             IntegrityError: the store has other entries of a match of this name.
@@ -299,10 +335,19 @@ class Matches(Application[str]):
             if self.recorder.last_version(match.id) != before:
                 message = f"another record of {quoted(match.id)} has begun meanwhile"
                 raise IntegrityError(message)
+            self._keep(match.id, openings)
             self.events.put(match.collect_events(), command_ids=ids)
             if not whole or before:
                 self.recorder.mark_incomplete(match.id, None if whole else root)
         self._take_snapshot(match, before)
+
+    def add_openings(self, match: str, openings: Sequence[Opening]) -> int:
+        """Keep openings of a private match that is in the store, which were proven to belong to it; how many are new.
+
+        Those that there are stay as they are.
+        """
+        with self._one_writer, self.recorder.writing(match):
+            return self._keep(match, openings)
 
     def _id_of(self, entry: Entry) -> str | None:
         if b'"id":' not in entry.command_json:
@@ -351,6 +396,17 @@ class Matches(Application[str]):
         if not self.has(match):
             raise self.not_found(match)
         return self.codec.entries(chain.from_iterable(self.recorder.select_rows(match, after)), after)
+
+    def openings(self, match: str) -> list[Opening]:
+        """What the commitments of a private match stand for, as far as the store knows; sorted by commitment.
+
+        Raises:
+            MatchNotFoundError: there is no such match.
+
+        """
+        if not self.has(match):
+            raise self.not_found(match)
+        return self.recorder.openings(match)
 
     # ------------------------------------------------------------ what the library builds for us
 

@@ -1,15 +1,18 @@
 """Commands of one match that are judged together, and what comes of each."""
 
 import logging
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 import msgspec
 from msgspec import Struct
 
 from domain.entry import Entry
 from domain.match import Match
+from domain.privacy import SALT_BYTES, Opening, opened, opening, replaced
 from domain.recorder import log
-from domain.rules.commands import AnyCommand, Command
+from domain.rules.commands import AnyCommand, Command, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.shape import decode_command
 
@@ -29,17 +32,84 @@ Outcome = Answer | Refusal
 """What became of a command."""
 
 
+class Commitments:
+    """What stands for names and actors in the commands of a private match, and the openings that it leaves to keep."""
+
+    def __init__(self, known: Callable[[], Sequence[Opening]], *, recorded: bool = False) -> None:
+        """`known` are the openings that there are, asked for once a name is there.
+
+        In commands that are `recorded` commitments stand already: of those the openings are kept.
+        """
+        self.kept: dict[str, Opening] = {}
+        """By commitment."""
+        self._ask, self._recorded = known, recorded
+        self._known: Sequence[Opening] | None = None
+        self._by_text: dict[str, Opening] = {}
+        self._used: dict[str, Opening] = {}
+
+    def hide(self, command: AnyCommand) -> AnyCommand:
+        """A command as it is to be recorded; what it needs is kept if it is accepted."""
+        self._used = {}
+        return replaced(command, self._stand_in)
+
+    def keep(self) -> None:
+        """Keep what the last command needed."""
+        self._by_text |= self._used
+        self.kept |= {each.commitment: each for each in self._used.values()}
+
+    def shown(self, command: AnyCommand) -> AnyCommand:
+        """A recorded command as it was given, as far as that is known."""
+        return command if self._recorded else opened(command, [*self._openings(), *self.kept.values()])
+
+    def _stand_in(self, text: str) -> str:
+        """One commitment for each value: the one that it has, else a new one. What is recorded stays."""
+        self._openings()
+        found = self._by_text.get(text) or self._used.get(text)
+        if self._recorded:
+            self._used |= {text: found} if found else {}
+            return text
+        if found is None:
+            found = self._used[text] = opening(secrets.token_bytes(SALT_BYTES), text)
+        return found.commitment
+
+    def _openings(self) -> Sequence[Opening]:
+        if self._known is None:
+            self._known = self._ask()
+            text_of = attrgetter("commitment" if self._recorded else "value")
+            self._by_text = {text_of(each): each for each in reversed(self._known)}
+        return self._known
+
+
 class Batch:
     """Commands of one match that are judged together: what came of them, and what is to be appended."""
 
-    def __init__(self, name: str, *, new: bool) -> None:
+    def __init__(self, name: str, commitments: Commitments, *, new: bool) -> None:
         self.name = name
+        self.commitments = commitments
         self.new = new
         self.match: Match | None = None
         self.before = 0
         self.outcomes: list[Outcome] = []
         self.made: dict[str | None, Entry] = {}
         self.command_ids: list[tuple[str, str, int]] = []
+
+    def give(self, match: Match, command: AnyCommand) -> Entry:
+        """Give the match a command that is new to it; in a private match its entry names nobody.
+
+        Raises:
+            Refusal: it is refused; nothing is left of it.
+
+        """
+        private = match.state.private or (isinstance(command, StartMatch) and command.private)
+        recorded = self.commitments.hide(command) if private else command
+        entry = judged(match, recorded, taken=self.new and self.before > 0)
+        if private:
+            self.commitments.keep()
+        command_id = command.meta.id if command.meta else None
+        if command_id:
+            self.made[command_id] = entry
+            self.command_ids.append((self.name, command_id, entry.events[0].n))
+        return entry
 
 
 def judged(match: Match, command: AnyCommand, *, taken: bool) -> Entry:

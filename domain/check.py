@@ -15,7 +15,7 @@ from msgspec import Struct
 from domain.codec import HEAD, Codec, CorruptRecordError, NewerRecordError, Row
 from domain.entry import Entry, play
 from domain.match import SNAPSHOT_TOPIC, snapshot_state
-from domain.recorder import COMMAND_IDS, EVENTS, SNAPSHOTS, MatchRecorder
+from domain.recorder import COMMAND_IDS, EVENTS, OPENINGS, SNAPSHOTS, MatchRecorder
 from domain.rules.commands import AnyCommand, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
 from domain.rules.refusal import Refusal, quoted
@@ -72,6 +72,7 @@ class Check:
             yield from self._matches()
             if self.rows != total:
                 yield Fault("damaged", None, None, None, f"{total - self.rows} rows have no match or no number")
+            yield from self._openings()
             yield from self._strays()
 
     def _matches(self) -> Iterator[Fault]:
@@ -123,8 +124,17 @@ class Check:
         ((topic, state),) = self._recorder.query(sql, (match, version))
         return topic, state
 
+    def _openings(self) -> Iterator[Fault]:
+        """The openings that open nothing; there may be none of a commitment."""
+        for openings in self._recorder.select_all_openings():
+            for match, opening in openings:
+                if not opening.holds():
+                    message = f"{OPENINGS} has another salt or value than those of {quoted(opening.commitment, 80)}"
+                    yield Fault("damaged", str(match), None, None, message)
+
     def _strays(self) -> Iterator[Fault]:
-        for table in (SNAPSHOTS, COMMAND_IDS):
+        opened = [OPENINGS] if self._recorder.has_table(OPENINGS) else []
+        for table in (SNAPSHOTS, COMMAND_IDS, *opened):
             for (match,) in self._recorder.query(
                 f"SELECT DISTINCT originator_id FROM {table} AS other "  # noqa: S608
                 f"WHERE NOT EXISTS (SELECT 1 FROM {EVENTS} WHERE originator_id = other.originator_id)"

@@ -22,9 +22,9 @@ from psycopg.rows import tuple_row
 
 from domain.postgres_sessions import ANSWER_SECONDS, LIMITS, Datastore, display_name, is_lost
 from domain.recorder import (
-    CREATE_INCOMPLETE,
     EVENTS,
     ID_TABLES,
+    LATER_TABLES,
     SETTINGS,
     SNAPSHOTS,
     ConnectionLostError,
@@ -128,7 +128,8 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
             if there:
                 message = f"the schema {self.datastore.schema} has another program's table {min(there)}"
                 raise StoreError(message)
-            for statement in [*tables, _CREATE_WRITERS, *map(str.encode, [*ID_TABLES, CREATE_INCOMPLETE])]:
+            ours = [*ID_TABLES, *LATER_TABLES]
+            for statement in [*tables, _CREATE_WRITERS, *map(str.encode, ours)]:
                 connection.execute(statement)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -177,6 +178,11 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
         """A statement."""
         with self.datastore.get_connection() as connection:
             connection.execute(sql.replace("?", "%s").encode(), parameters)
+
+    def make_table(self, statement: str) -> None:
+        """Make a table that a store of before lacks; others who want to wait until this is done."""
+        self.execute(_LOCK_SCHEMA.decode())
+        self.execute(statement)
 
     def has_table(self, name: str) -> bool:
         """Whether there is a table of this name."""

@@ -2,18 +2,20 @@
 
 Tables: `stored_events` is the record, `stored_snapshots` a way around long folds (both are the library's);
 `command_ids` says at which row of the record a command with a `meta.id` begins, and `store_format` holds the one number
-that says how to read the others. The databases differ in how a transaction is made; what is asked of them stands here.
+that says how to read the others; `openings` says what the commitments of private matches stand for. The databases
+differ in how a transaction is made; what is asked of them stands here.
 """
 
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from eventsourcing.persistence import ApplicationRecorder, OperationalError
 
 from domain.codec import HEAD, Row
+from domain.privacy import Opening
 
 log = logging.getLogger("soulrift.store")
 """What stores have to say; silent unless the program that uses them wants to hear it."""
@@ -43,6 +45,9 @@ PAUSE = 0.1
 BATCH = 1_000
 """How many rows are read at a time."""
 
+AT_ONCE = 100
+"""How many openings are inserted at a time; few matches have more."""
+
 ID_TABLES = (
     (
         f"CREATE TABLE IF NOT EXISTS {COMMAND_IDS} (originator_id TEXT NOT NULL, command_id TEXT NOT NULL, "
@@ -60,6 +65,22 @@ INCOMPLETE = "incomplete_imports"
 CREATE_INCOMPLETE = (
     f"CREATE TABLE IF NOT EXISTS {INCOMPLETE} (originator_id TEXT NOT NULL PRIMARY KEY, root TEXT NOT NULL)"
 )
+
+OPENINGS = "openings"
+"""The table of what the commitments of private matches stand for. Stores made before there were any lack it."""
+
+CREATE_OPENINGS = (
+    f"CREATE TABLE IF NOT EXISTS {OPENINGS} (originator_id TEXT NOT NULL, commitment TEXT NOT NULL, "
+    "salt TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (originator_id, commitment))"
+)
+
+IDENTITY = "store_identity"
+"""The table of the 16 hexadecimal digits that tell a store, and its restored copies, from every other one."""
+
+CREATE_IDENTITY = f"CREATE TABLE IF NOT EXISTS {IDENTITY} (identity TEXT NOT NULL PRIMARY KEY)"
+
+LATER_TABLES = (CREATE_INCOMPLETE, CREATE_OPENINGS, CREATE_IDENTITY)
+"""What makes the tables that came after format 1: new stores have them, in older ones they are made when needed."""
 
 
 class StoreError(Exception):
@@ -226,6 +247,10 @@ class MatchRecorder(ApplicationRecorder):
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """A statement with `?` for its parameters, within the thread's transaction, or in one of its own."""
 
+    def make_table(self, statement: str) -> None:
+        """Make a table that a store of before lacks, in a transaction; others may be about to do the same."""
+        self.execute(statement)
+
     @abstractmethod
     def has_table(self, name: str) -> bool:
         """Whether there is a table of this name."""
@@ -247,10 +272,57 @@ class MatchRecorder(ApplicationRecorder):
     def mark_incomplete(self, match: str, root: str | None) -> None:
         """Note that only a part of a record is in the store yet; or, without a root, that all of it is."""
         if not self.has_table(INCOMPLETE):
-            self.execute(CREATE_INCOMPLETE)
+            self.make_table(CREATE_INCOMPLETE)
         self.execute(f"DELETE FROM {INCOMPLETE} WHERE originator_id=?", (match,))  # noqa: S608
         if root is not None:
             self.execute(f"INSERT INTO {INCOMPLETE} VALUES (?, ?)", (match, root))  # noqa: S608
+
+    def openings(self, match: str) -> list[Opening]:
+        """What the commitments of a private match stand for, as far as the store knows; sorted by commitment."""
+        if not self.has_table(OPENINGS):
+            return []
+        found = self.query(f"SELECT commitment, salt, value FROM {OPENINGS} WHERE originator_id=?", (match,))  # noqa: S608
+        return [Opening(*row) for row in sorted(found)]
+
+    def select_all_openings(self) -> Iterator[list[tuple[str, Opening]]]:
+        """All openings, each with its match, in batches. Meant for `reading()`: one moment of the store."""
+        sql = (
+            f"SELECT originator_id, commitment, salt, value FROM {OPENINGS} "  # noqa: S608
+            "WHERE (originator_id, commitment) > (?, ?) ORDER BY originator_id, commitment LIMIT ?"
+        )
+        match = commitment = ""
+        while self.has_table(OPENINGS) and (rows := self.query(sql, (match, commitment, BATCH))):
+            yield [(row[0], Opening(*row[1:])) for row in rows]
+            match, commitment = rows[-1][:2]
+
+    def add_openings(self, match: str, openings: Iterable[Opening]) -> int:
+        """Keep openings of a match, but for those that are there already; how many were not."""
+        there = {opening.commitment for opening in self.openings(match)}
+        missing = [opening for opening in openings if opening.commitment not in there]
+        if missing and not self.has_table(OPENINGS):
+            self.make_table(CREATE_OPENINGS)
+        for some in (missing[at : at + AT_ONCE] for at in range(0, len(missing), AT_ONCE)):
+            marks = ", ".join(["(?, ?, ?, ?)"] * len(some))
+            values = [value for each in some for value in (match, each.commitment, each.salt, each.value)]
+            self.execute(f"INSERT INTO {OPENINGS} VALUES {marks} ON CONFLICT DO NOTHING", values)  # noqa: S608
+        return len(missing)
+
+    def identity(self) -> str | None:
+        """What tells this store from every other one: 16 hexadecimal digits; null before anybody needed it."""
+        if not self.has_table(IDENTITY):
+            return None
+        found = self.query(f"SELECT identity FROM {IDENTITY}")  # noqa: S608
+        return found[0][0] if found else None
+
+    def identify(self, drawn: str) -> str:
+        """The identity of this store: what was `drawn` by chance, unless there is one already."""
+        with self.writing(""):
+            if not self.has_table(IDENTITY):
+                self.make_table(CREATE_IDENTITY)
+            known = self.identity()
+            if known is None:
+                self.execute(f"INSERT INTO {IDENTITY} VALUES (?)", (drawn,))  # noqa: S608
+        return known or drawn
 
     def last_version(self, match: str) -> int:
         """The number of the last event of a match; 0 where there is no match of this name."""

@@ -23,7 +23,7 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-from domain.recorder import COMMAND_IDS, CREATE_INCOMPLETE, ID_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
+from domain.recorder import COMMAND_IDS, ID_TABLES, LATER_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
 from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, read_only_connection
 
 MEMORY = ":memory:"
@@ -171,7 +171,7 @@ class SQLiteMatchRecorder(MatchRecorder, SQLiteApplicationRecorder):
         snapshots = "CREATE TABLE IF NOT EXISTS " + SNAPSHOTS + " (originator_id TEXT, originator_version INTEGER, "
         snapshots += "topic TEXT, state BLOB, PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID"
         with self.datastore.joined("BEGIN IMMEDIATE", commit=True), self.datastore.transaction(commit=True) as c:
-            for statement in (*self.create_table_statements, snapshots, *ID_TABLES, CREATE_INCOMPLETE):
+            for statement in (*self.create_table_statements, snapshots, *ID_TABLES, *LATER_TABLES):
                 c.execute(statement)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -302,12 +302,12 @@ class _Books:
     def _accounts(self, known: Mapping[str, str]) -> Iterator[Account]:
         state = self.state
         for name, player in state.players.items():
-            shown = state.names[name]
-            start = state.ruleset.starting_life
+            recorded = state.names[name]
+            shown = None if recorded and c.is_commitment(recorded) else recorded
             yield Account(
                 name,
-                known.get(shown or "", shown),
-                start,
+                known.get(recorded or "", shown),
+                state.ruleset.starting_life,
                 **self._sums[name],
                 life=player.life,
                 defeated=player.defeated,

@@ -3,12 +3,14 @@
     {"archive":1}                                                           the beginning of an archive of matches
     {"match":"long-duel","replay":1}                                        the header of a match
     {"command":{…},"entry":1,"events":[…],"state_hash":"…"}                 an entry, as it is hashed
+    {"openings":[{"commitment":"sha256:…","salt":"…","value":"…"}]}         whose names a private match hides, or not
     {"checksum":"…","entries":89,"root":"…","status":"ended","writer":"…"}  the end of the match
     {"matches":2}                                                           the end of an archive
 
 All are canonical JSON (RFC 8785): there is one way to write each, so that any other byte shows.
 """
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Annotated, Literal
 
@@ -16,6 +18,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from domain.entry import line_of
+from domain.privacy import Opening
 from domain.rules.commands import Name
 
 FORMAT = 1
@@ -49,6 +52,15 @@ class EntryLine(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
         return line_of(self.entry, bytes(self.command), events, self.state_hash)
 
 
+class Openings(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """What the commitments of a private match stand for, sorted by commitment, each once.
+
+    It is no leaf of the Merkle tree, and no checksum is over it: each opening proves itself.
+    """
+
+    openings: Annotated[list[Opening], Meta(min_length=1)]
+
+
 class End(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """The last line of a match: how many entries it has, the root of the Merkle tree over their lines, how it stood,
     and what wrote the file. The checksum is over the header and this line.
@@ -73,7 +85,7 @@ class ArchiveEnd(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     matches: Count
 
 
-Line = Archive | Header | EntryLine | End | ArchiveEnd
+Line = Archive | Header | EntryLine | Openings | End | ArchiveEnd
 
 encode = msgspec.json.Encoder(order="sorted").encode
 """The bytes of a line, without its newline."""
@@ -81,6 +93,7 @@ encode = msgspec.json.Encoder(order="sorted").encode
 _FIRST_KEYS: dict[bytes, type[Line]] = {
     b'{"command":': EntryLine,
     b'{"match":': Header,
+    b'{"openings":': Openings,
     b'{"checksum":': End,
     b'{"archive":': Archive,
     b'{"matches":': ArchiveEnd,
@@ -116,6 +129,12 @@ def decode(line: bytes) -> Line:
 def header_line(match: str) -> bytes:
     """The header of a match."""
     return encode(Header(match, FORMAT))
+
+
+def openings_line(openings: Iterable[Opening]) -> bytes:
+    """The line of these openings, of which there is one or more."""
+    by_commitment = {opening.commitment: opening for opening in openings}
+    return encode(Openings([by_commitment[commitment] for commitment in sorted(by_commitment)]))
 
 
 def end_line(header: bytes, entries: int, root: bytes, status: Status, writer: str) -> bytes:

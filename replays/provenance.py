@@ -5,7 +5,6 @@ how much of it is asked for (`why.py`).
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.corrections import kind_of
 from domain.rules.ruleset import Ruleset
+from domain.rules.state import called
 from domain.rules.versions import rules_of
 from replays.stepping import take
 
@@ -82,7 +82,7 @@ class Provenance:
         events = take(line, self.state)
         if not self._commands:
             rules_of(self.state.rules)
-            self._seat()
+            self._players = called(self.state.names)
         self._firsts.append(len(self.events) + 1)
         self._commands.append(bytes(_line(line).command))
         for event in events:
@@ -98,11 +98,6 @@ class Provenance:
     def note(self, fact: Fact, n: int, value: Any) -> None:
         """Event `n` set this fact."""
         self._settings.setdefault(fact, []).append(Setting(n, value))
-
-    def _seat(self) -> None:
-        shown = Counter(self.state.names.values())
-        for player, name in self.state.names.items():
-            self._players[player] = name or player if shown[name] == 1 or not name else f"{name} ({player})"
 
     # ------------------------------------------------------------ looking up
 

@@ -1,7 +1,7 @@
 """Replay files read line by line: matches one after the other, and where the file is not as it was written."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec import Struct
 from domain.rules.commands import Name
 from replays import lines
 from replays.files import DamagedFileError
-from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line
+from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line, Openings
 
 _OUTSIDE = (Archive, Header, ArchiveEnd)
 """The kinds of lines that stand in no match."""
@@ -63,6 +63,8 @@ class Recording:
         """That of the format."""
         self.end: tuple[End, Found] | None = None
         """Its last line, once all entries are read."""
+        self.openings: tuple[Openings, Found] | None = None
+        """What its commitments stand for and the line that says so, likewise, if there is one; still to be proven."""
         self._reader = reader
         self._entries = 0
 
@@ -75,16 +77,20 @@ class Recording:
         """
         next_of_match = self._reader.next_of_match
         while found := next_of_match():
-            if found.kind is EntryLine:
+            if found.kind is EntryLine and self.openings is None:
                 self._entries += 1
                 yield found
                 continue
-            end = decoded(found)
-            if not isinstance(end, End):
+            line = decoded(found)
+            if isinstance(line, End):
+                self._check_end(line, found)
+                self.end = line, found
+                return
+            if self.openings is not None:
+                raise found.damage("only the end of the match can follow its openings")
+            if not isinstance(line, Openings):
                 raise found.damage("this line cannot stand in a match")
-            self._check_end(end, found)
-            self.end = end, found
-            return
+            self.openings = line, found
         raise self._reader.here(f"the file is cut off: the match has no end after entry {self._entries}")
 
     def entries(self) -> Iterator[tuple[Found, EntryLine]]:
@@ -96,6 +102,27 @@ class Recording:
         """
         for number, found in enumerate(self.lines(), 1):
             yield found, entry_line(found, number)
+
+    def see_openings(self, hidden: Collection[str]) -> None:
+        """See that each opening proves itself, and is of a commitment that stands in the match, which are `hidden`.
+
+        Raises:
+            DamageError: one is another.
+
+        """
+        if self.openings is None:
+            return
+        line, found = self.openings
+        last = ""
+        for opening in line.openings:
+            at = found.content.find(opening.commitment.encode())
+            if opening.commitment <= last:
+                raise found.damage("the openings are not sorted by commitment, each once", at)
+            if not opening.holds():
+                raise found.damage(f"the salt and the value are not those of {opening.commitment}", at)
+            if opening.commitment not in hidden:
+                raise found.damage(f"{opening.commitment} stands nowhere in the match", at)
+            last = opening.commitment
 
     def _check_end(self, end: End, found: Found) -> None:
         if not lines.is_sealed(self.header.content, end):

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from domain.rules import commands as c
 from domain.rules.events import AnyEvent
-from replays.lines import Archive, ArchiveEnd, Count, End, Header, Sha256
+from replays.lines import Archive, ArchiveEnd, Count, End, Header, Openings, Sha256
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -40,6 +40,7 @@ _FILES: dict[str, tuple[Any, str, str | None]] = {
     "entry": (_Entry, "Replay file: the line of an entry", None),
     "event": (AnyEvent, "Event", "A fact of a match. Fields that are not known are to be ignored."),
     "header": (Header, "Replay file: the first line of a match", None),
+    "openings": (Openings, "Replay file: what the commitments of a private match stand for", None),
 }
 """By the name of its file: the type, the title and, unless it is that of the struct, the description."""
 

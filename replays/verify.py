@@ -1,13 +1,14 @@
 """Whether a recording re-executes to what it records: every command is judged again, every byte compared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from domain.entry import played
+from domain.privacy import hidden_in
 from domain.rules.commands import AnyCommand
 from domain.rules.refusal import Refusal
 from domain.rules.ruleset import RULES_VERSION
@@ -19,18 +20,18 @@ from replays.differences import Difference, differences_of
 from replays.files import DamagedFileError, opened
 from replays.merkle import Tree
 from replays.reading import DamageError, Found, Reader, Recording, entry_line
+from replays.verdicts import GRAVEST_FIRST, Judged, Verdict
 
-Verdict = Literal["exact", "diverged", "damaged", "unverifiable"]
-
-GRAVEST_FIRST: tuple[Verdict, ...] = ("diverged", "damaged", "unverifiable", "exact")
-"""Of several verdicts the first of these is that of all together."""
+if TYPE_CHECKING:
+    from replays.evidence import Evidence
 
 
 class Verified(Struct, frozen=True):
     """The verdict on a match, or on a file beside its matches (`match` is null).
 
     `entries` from the first on were proven; `entry`, `line` (from 1) and `byte` (in the uncompressed file, from 0) tell
-    the place of what is wrong, `differences` what it is where the match diverged.
+    the place of what is wrong, `differences` what it is where the match diverged. `checkpoints` are the verdicts on
+    those that it was compared with.
     """
 
     match: str | None
@@ -41,6 +42,7 @@ class Verified(Struct, frozen=True):
     line: int | None = None
     byte: int | None = None
     differences: tuple[Difference, ...] = ()
+    checkpoints: tuple[Judged, ...] = ()
 
 
 class DivergedError(Exception):
@@ -53,8 +55,11 @@ class DivergedError(Exception):
         self.differences = differences
 
 
-def verify_file(path: Path) -> Iterator[Verified]:
+def verify_file(path: Path, evidence: "Evidence | None" = None) -> Iterator[Verified]:
     """The verdicts on a file: on each match in it, and on the file where it is damaged beside them; at least one.
+
+    The matches are compared with the checkpoints of the `evidence`; the verdict on one that is about none of them comes
+    last.
 
     Raises:
         OSError: it cannot be read.
@@ -62,17 +67,51 @@ def verify_file(path: Path) -> Iterator[Verified]:
     """
     try:
         with opened(path) as file:
-            yield from verify(file)
+            yield from verify(file, evidence)
     except DamagedFileError as error:
         yield Verified(None, "damaged", 0, str(error), line=1, byte=0)
 
 
-def verify(file: BinaryIO) -> Iterator[Verified]:
+def verify(file: BinaryIO, evidence: "Evidence | None" = None) -> Iterator[Verified]:
     """The verdicts on an open file, uncompressed."""
-    reader = Reader(file)
+    reader, matches = Reader(file), list[str]()
     for recording in reader.recordings():
-        yield verify_recording(recording)
+        matches.append(recording.match)
+        yield compared(recording, evidence)
     yield from beside_matches(reader)
+    for judged in evidence.strays(matches) if evidence else ():
+        yield Verified(None, judged.verdict or "damaged", 0, of_checkpoint(judged), checkpoints=(judged,))
+
+
+def compared(
+    recording: Recording, evidence: "Evidence | None" = None, seen: Callable[[bytes], object] = lambda _: None
+) -> Verified:
+    """The verdict on a match that is compared with the checkpoints of it; `seen` gets each line that is proven."""
+    if evidence is None:
+        return verify_recording(recording, seen)
+    comparison = evidence.of(recording.match)
+
+    def both(line: bytes) -> None:
+        comparison.seen(line)
+        seen(line)
+
+    verified = verify_recording(recording, both)
+    return with_checkpoints(verified, comparison.judged(whole=verified.verdict == "exact"))
+
+
+def with_checkpoints(verified: Verified, judged: Sequence[Judged]) -> Verified:
+    """A verdict that takes these on checkpoints in: they decide where the record re-executes."""
+    checkpoints = (*verified.checkpoints, *judged)
+    if judged and verified.line is None:
+        worst = min(checkpoints, key=lambda each: GRAVEST_FIRST.index(each.verdict or "damaged"))
+        reason = None if worst.verdict == "exact" else of_checkpoint(worst)
+        verified = msgspec.structs.replace(verified, verdict=worst.verdict or "damaged", reason=reason)
+    return msgspec.structs.replace(verified, checkpoints=checkpoints)
+
+
+def of_checkpoint(judged: Judged) -> str:
+    """The verdict on a checkpoint as the reason of one on a record."""
+    return f"{judged.checkpoint}: {judged.reason}"
 
 
 def beside_matches(reader: Reader) -> Iterator[Verified]:
@@ -116,7 +155,7 @@ def proven(recording: Recording) -> Iterator[bytes]:
         UnknownRulesError: the rules of this match are not known.
 
     """
-    state, tree, ids = State(), Tree(), dict[str, int]()
+    state, tree, ids, hidden = State(), Tree(), dict[str, int](), set[str]()
     for found in recording.lines():
         content = found.content
         if not state.entries:
@@ -133,6 +172,7 @@ def proven(recording: Recording) -> Iterator[bytes]:
             _see_used_once(command.meta.id, ids, found, state.entries)
         if state.entries == 1 and state.match != recording.match:
             raise recording.header.damage(f"the header names {recording.match}, but the match is {state.match}")
+        hidden.update(hidden_in(command_json) if state.private else ())
         tree.append(content)
         yield content
     if recording.end:
@@ -141,6 +181,7 @@ def proven(recording: Recording) -> Iterator[bytes]:
             raise found.damage("the lines of the match are not as they were written: the root over them is another one")
         if end.status != state.status:
             raise found.damage(f"the match is {state.status}, and not {end.status} as its end says")
+    recording.see_openings(hidden)
 
 
 def _version(found: Found) -> int:

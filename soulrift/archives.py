@@ -12,18 +12,21 @@ import click
 from eventsourcing.persistence import IntegrityError
 from msgspec import Struct
 
-from domain.application import IncompleteMatchError, Matches, MatchNotFoundError
+from domain.application import Matches, MatchNotFoundError
 from domain.codec import replay
 from domain.entry import Entry
 from domain.match import Match
+from domain.privacy import Opening
 from domain.rules import State
 from replays.files import DamagedFileError, opened, written
 from replays.merkle import Tree
 from replays.reading import DamageError, Reader, Recording
 from replays.stepping import entry_of
-from replays.verify import GRAVEST_FIRST, Verdict, Verified, beside_matches, verify_recording
-from replays.writing import write_archive, write_match
+from replays.verdicts import Verdict, gravest
+from replays.verify import Verified, beside_matches, verify_recording
+from replays.writing import no_openings, write_archive, write_match
 from soulrift import store
+from soulrift.recordings import see_whole
 from soulrift.terminal import Bar, Output, bar, complain
 from soulrift.verifying import STATUS, told
 
@@ -34,8 +37,11 @@ AT_ONCE = 2_000
 # ------------------------------------------------------------ export
 
 
-def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace: bool) -> int:
-    """Write matches of a store into a file; several of them, or everything there is, as an archive. The exit status."""
+def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace: bool, redact: bool) -> int:
+    """Write matches of a store into a file; several of them, or everything there is, as an archive. The exit status.
+
+    What the commitments of private matches stand for is written too, unless it is to `redact` that.
+    """
     with store.open_to_read(db) as matches:
         incomplete = set(matches.recorder.all_incomplete())
         chosen = [name for name in sorted(matches.recorder.matches()) if name not in incomplete]
@@ -44,19 +50,15 @@ def export(names: Sequence[str], db: str, out: str, *, everything: bool, replace
         elif not chosen:
             message = f"there is no match in {matches.env['STORE']}"
             raise MatchNotFoundError(message)
-        for name in chosen:
-            if not matches.has(name):
-                raise matches.not_found(name)
-            if name in incomplete:
-                message = f"only a part of {name} was imported; import the same file again, then there is a whole"
-                raise IncompleteMatchError(message)
-        with _destination(out, db, replace=replace) as file, bar("exporting") as advance:
+        see_whole(matches, chosen)
+        with destination(out, db, replace=replace) as file, bar("exporting") as advance:
             total = matches.recorder.end()
             recorded = ((name, _counted(matches.entries(name), advance, total)) for name in chosen)
+            openings = no_openings if redact else matches.openings
             if everything or len(chosen) > 1:
-                write_archive(file, recorded)
+                write_archive(file, recorded, openings)
             else:
-                write_match(file, *next(recorded))
+                write_match(file, *next(recorded), openings(chosen[0]))
     if out != "-":
         output = Output()
         output.line(f"{out}: {len(chosen):,} {'match' if len(chosen) == 1 else 'matches'}")
@@ -73,7 +75,14 @@ def _counted(entries: Iterable[Entry], advance: Bar, total: int) -> Iterator[Ent
 
 
 @contextmanager
-def _destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
+def destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
+    """What is written into a file that appears when it is whole; - is standard output.
+
+    Raises:
+        click.UsageError: it cannot be there, or belongs to the store.
+        FileExistsError: there is one, which is not to be replaced.
+
+    """
     if out == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -99,7 +108,8 @@ def _destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
 class Imported(Struct, frozen=True):
     """What became of a match of the file, of which so many entries are in the store now by it, and its verdict.
 
-    The outcome is the verdict, where that is why nothing was stored.
+    The outcome is the verdict, where that is why nothing was stored. `openings` tells how many were stored with it; of
+    a match that was there already, those that the store lacked.
     """
 
     match: str | None
@@ -107,6 +117,7 @@ class Imported(Struct, frozen=True):
     entries: int
     verdict: Verdict
     reason: str | None = None
+    openings: int = 0
 
 
 def import_(path: Path, db: str, form: str, *, salvage: bool) -> int:
@@ -126,8 +137,9 @@ def import_(path: Path, db: str, form: str, *, salvage: bool) -> int:
     if form == "json":
         output.data({"matches": found})
     output.end()
-    gravest = next(verdict for verdict in GRAVEST_FIRST if any(outcome.verdict == verdict for outcome in found))
-    return STATUS[gravest] or int(any(outcome.outcome == "refused" for outcome in found))
+    return STATUS[gravest({outcome.verdict for outcome in found})] or int(
+        any(outcome.outcome == "refused" for outcome in found)
+    )
 
 
 def _outcomes(path: Path, db: str, *, salvage: bool) -> Iterator[Imported]:
@@ -157,13 +169,14 @@ _CHANGED = "the file has changed while it was read"
 
 
 class _Proof(Struct):
-    """What a match of the file was found to be: the verdict, by what its record is known, and the Merkle root after
-    each `AT_ONCE` entries, and after the last.
+    """What a match of the file was found to be: the verdict, by what its record is known, the Merkle root after each
+    `AT_ONCE` entries, and after the last; and its openings, if it is exact.
     """
 
     verified: Verified
     record: str
     roots: list[bytes]
+    openings: Sequence[Opening]
 
 
 def _proofs(path: Path, advance: Bar) -> tuple[list[_Proof], list[Verified]]:
@@ -190,14 +203,16 @@ def _proof(recording: Recording) -> _Proof:
 
     verified = verify_recording(recording, seen)
     record = recording.end[0].root if recording.end else f"the first {verified.entries} entries"
-    return _Proof(verified, record, [*roots, tree.root()])
+    openings = recording.openings[0].openings if recording.openings and verified.verdict == "exact" else []
+    return _Proof(verified, record, [*roots, tree.root()], openings)
 
 
 def _tell(output: Output, path: Path, outcome: Imported) -> None:
     if outcome.outcome in {"imported", "there"}:
         more = f" ({outcome.reason})" if outcome.reason else ""
         what = "imported" if outcome.outcome == "imported" else "was there already"
-        output.line(f"{outcome.match}: {what}, {outcome.entries:,} entries{more}")
+        added = f", {outcome.openings:,} openings added" if outcome.openings else ""
+        output.line(f"{outcome.match}: {what}, {outcome.entries:,} entries{added}{more}")
     else:
         complain(f"{outcome.match or path}: {outcome.outcome}: {outcome.reason}")
 
@@ -215,14 +230,15 @@ def _import(matches: Matches, recording: Recording, proof: _Proof) -> Imported:
         if known is not None:
             return Imported(name, "refused", 0, verified.verdict, known)
         if tree.size == entries:
-            return Imported(name, "there", entries, verified.verdict, reason)
+            added = matches.add_openings(name, proof.openings) if proof.openings else 0
+            return Imported(name, "there", entries, verified.verdict, reason, added)
     try:
         as_proven = _store(matches, match, tree, lines, proof)
     except IntegrityError as error:
         return Imported(name, "refused", 0, verified.verdict, f"{error}; import it again")
     if not as_proven:
         return Imported(name, "damaged", 0, "damaged", _CHANGED)
-    return Imported(name, "imported", entries, verified.verdict, reason)
+    return Imported(name, "imported", entries, verified.verdict, reason, len(proof.openings))
 
 
 def _store(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes], proof: _Proof) -> bool:
@@ -234,7 +250,9 @@ def _store(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes], p
                 tree.append(line)
             if tree.root() != proof.roots[(tree.size - 1) // AT_ONCE]:
                 return False
-            matches.record(match, [entry_of(line) for line in some], proof.record, whole=tree.size == entries)
+            whole = tree.size == entries
+            openings = proof.openings if whole else ()
+            matches.record(match, [entry_of(line) for line in some], proof.record, whole=whole, openings=openings)
     except DamageError:
         return False
     return tree.size == entries

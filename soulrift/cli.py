@@ -21,7 +21,7 @@ from domain.rules.versions import UnknownRulesError
 from projections.views import ProjectionError, RebuildNeededError, ViewsError
 from replays.files import DamagedFileError
 from replays.reading import DamageError
-from soulrift import arguments, files, logs, questions, store
+from soulrift import arguments, disputes, evidence, files, logs, questions, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 
@@ -57,7 +57,33 @@ def main(log: str | None) -> None:
     help="Store N commands at a time, all or none of them: faster, and told later.",
 )
 @click.option("--match", type=arguments.Name(), help="Go on with this match: the script has no start_match.")
-def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int, match: str | None) -> None:  # noqa: FBT001 - click passes by name
+@click.option(
+    "--checkpoints",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Sign a checkpoint at each turn and at the end, as a file in this folder.",
+)
+@click.option(
+    "--checkpoint-every",
+    "every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="And after every N entries, if signed at all.",
+)
+@arguments.signer
+@arguments.keys
+def play(
+    script: BinaryIO,
+    db: str,
+    form: str,
+    keep_going: bool,
+    batch: int,
+    match: str | None,
+    checkpoints: Path | None,
+    every: int | None,
+    signer: str | None,
+    folder: Path,
+) -> None:
     """Play a match script (one JSON command a line; - for standard input) into the store.
 
     Stops at the first refusal, with its line number; every line before it is kept.
@@ -65,6 +91,10 @@ def play(script: BinaryIO, db: str, form: str, keep_going: bool, batch: int, mat
     from soulrift import playing
 
     with store.open_to_write(db) if match is None else store.open_to_go_on(db) as matches:
+        if checkpoints is not None:
+            from soulrift.handing_out import hand_out
+
+            hand_out(matches, checkpoints, every or 0, folder, signer)
         steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch, match=match)
         clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name, match)
     if not clean:
@@ -177,7 +207,7 @@ def backup(dest: Path, db: str) -> None:
     upkeep.back_up(db, dest)
 
 
-for command in (*questions.COMMANDS, *files.COMMANDS):
+for command in (*questions.COMMANDS, *evidence.COMMANDS, *files.COMMANDS, *disputes.COMMANDS):
     main.add_command(command)
 
 

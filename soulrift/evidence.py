@@ -144,34 +144,4 @@ def consistency(
     sys.exit(proving.consistency(old, new, whose, out, keyrings.trust(trusted, folder), form, replace=force))
 
 
-@click.command(epilog=arguments.example("audit long-duel --format html -o long-duel.html"))
-@click.argument("name", metavar="FILE|MATCH", type=arguments.Name())
-@click.option("--match", type=arguments.Name(), help="Which match of an archive.")
-@arguments.compared
-@arguments.out("Where to; standard output, unless told.")
-@arguments.db
-@arguments.form("text", "json", "html")
-def audit(
-    name: str,
-    match: str | None,
-    checkpoints: tuple[Path, ...],
-    trusted: tuple[str, ...],
-    folder: Path,
-    out: str | None,
-    force: bool,
-    db: str,
-    form: str,
-) -> None:
-    """Judge a match: can its record be trusted, and what happened to everybody's life.
-
-    The verdict comes first, in words and as the exit status: 0 exact; 1 diverged; 3 unverifiable; 4 damaged; and with
-    checkpoints 5 unsigned, 6 first-use, 7 incomplete, 8 another-history. Everything is computed from the entries alone.
-    """
-    from soulrift import auditing
-    from soulrift.verifying import Against
-
-    against = Against(checkpoints, trusted, folder)
-    sys.exit(auditing.run(name, db, match, against, form, out, replace=force))
-
-
-COMMANDS = (audit, keys, checkpoint, prove, consistency)
+COMMANDS = (keys, checkpoint, prove, consistency)

@@ -18,8 +18,16 @@ _file = click.Path(path_type=Path)
     "-o", "--out", required=True, metavar="FILE", help="Where to; .gz or .zst compresses, - is standard output."
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--redact", is_flag=True, help="Leave out whose names the commitments of private matches are.")
 @arguments.db
-def export(names: tuple[str, ...], everything: bool, out: str, force: bool, db: str) -> None:  # noqa: FBT001 - click passes by name
+def export(
+    names: tuple[str, ...],
+    everything: bool,
+    out: str,
+    force: bool,
+    redact: bool,
+    db: str,
+) -> None:
     """Write matches into a replay file.
 
     One match makes a file of its own; several, or --all, make an archive.
@@ -30,7 +38,7 @@ def export(names: tuple[str, ...], everything: bool, out: str, force: bool, db: 
         message = "name the matches to export, or say --all"
         raise click.UsageError(message)
     try:
-        sys.exit(archives.export(names, db, out, everything=everything, replace=force))
+        sys.exit(archives.export(names, db, out, everything=everything, replace=force, redact=redact))
     except FileExistsError as error:
         message = f"{error}; --force replaces it"
         raise click.UsageError(message) from None
@@ -41,7 +49,7 @@ def export(names: tuple[str, ...], everything: bool, out: str, force: bool, db: 
 @click.option("--salvage", is_flag=True, help="Of matches that are damaged or diverge, import what is proven.")
 @arguments.db
 @arguments.form("text", "json")
-def import_(file: Path, salvage: bool, db: str, form: str) -> None:  # noqa: FBT001 - click passes by name
+def import_(file: Path, salvage: bool, db: str, form: str) -> None:
     """Store the matches of a replay file, once each is proven.
 
     Importing a file again changes nothing; if it was cut short, it is completed.
@@ -51,18 +59,25 @@ def import_(file: Path, salvage: bool, db: str, form: str) -> None:  # noqa: FBT
     sys.exit(archives.import_(file, db, form, salvage=salvage))
 
 
-@click.command(epilog=arguments.example("verify *.soulrift.jsonl"))
+@click.command(epilog=arguments.example("verify long-duel.soulrift.jsonl --checkpoint long-duel.note"))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_file)
+@arguments.compared
 @arguments.form("text", "json")
-def verify(files: tuple[Path, ...], form: str) -> None:
-    """Play every command of replay files again and compare.
+def verify(
+    files: tuple[Path, ...], checkpoints: tuple[Path, ...], trusted: tuple[str, ...], folder: Path, form: str
+) -> None:
+    """Play every command of replay files again and compare; judge proofs that an entry is in a record.
 
     Exit status: 0 exact; 1 diverged (events that do not follow from their commands); 3 unverifiable (by rules or in a
-    format that this version does not know); 4 damaged.
+    format that this version does not know); 4 damaged. With checkpoints: 5 unsigned (by any key that is trusted); 6
+    first-use (the key came along); 7 incomplete (shorter than what was signed); 8 another-history.
     """
     from soulrift import verifying
 
-    sys.exit(verifying.verify(files, form))
+    if checkpoints and len(files) > 1:
+        message = "checkpoints are compared with one file at a time"
+        raise click.UsageError(message)
+    sys.exit(verifying.verify(files, form, verifying.Against(checkpoints, trusted, folder)))
 
 
 _match = click.option("--match", type=arguments.Name(), help="Which match of an archive.")

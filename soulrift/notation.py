@@ -17,7 +17,7 @@ from domain.entry import Entry
 from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ruleset import Ruleset
-from domain.rules.state import State
+from domain.rules.state import State, called
 
 _STYLES: dict[type[e.Event], str] = {
     e.MatchStarted: "bold",
@@ -49,7 +49,10 @@ def soul(number: int, rank: int) -> str:
 
 
 class Names:
-    """What players and cards are called: the display name, as long as it says which one is meant."""
+    """What players and cards are called: the display name, as long as it says which one is meant.
+
+    A commitment says nothing: who has one for a name is called as in commands.
+    """
 
     def __init__(self) -> None:
         self.players: dict[str, str] = {}
@@ -60,7 +63,7 @@ class Names:
     def of(cls, state: State) -> "Names":
         """The names in a state."""
         names = cls()
-        names._seat(state.names)
+        names.players = called(state.names)
         for card, described in state.descriptions.items():
             names._enter(card, described.name)
         return names
@@ -69,14 +72,14 @@ class Names:
     def seated(cls, players: dict[str, str | None]) -> "Names":
         """The names of players alone, from each to the name for display."""
         names = cls()
-        names._seat(players)
+        names.players = called(players)
         return names
 
     def learn(self, entry: Entry) -> None:
         """Take up the names that an entry brings."""
         for event in entry.events:
             if isinstance(event, e.MatchStarted):
-                self._seat({seat.player: seat.name for seat in event.players})
+                self.players = called({seat.player: seat.name for seat in event.players})
             elif isinstance(event, e.CardEntered | e.CreatureSummoned):
                 self._enter(event.card, event.name)
 
@@ -85,11 +88,6 @@ class Names:
         for event in entry.events:
             if isinstance(event, e.CreatureDestroyed | e.CardDestroyed | e.CardLeft):
                 self._living[self._cards[event.card]] -= 1
-
-    def _seat(self, players: dict[str, str | None]) -> None:
-        shown = Counter(players.values())
-        for player, name in players.items():
-            self.players[player] = name or player if shown[name] == 1 or not name else f"{name} ({player})"
 
     def _enter(self, card: str, name: str | None) -> None:
         self._cards[card] = name or card
@@ -225,7 +223,7 @@ def _match_ended(names: Names, event: e.MatchEnded) -> str:
 
 def _ruling_made(names: Names, event: e.RulingMade) -> str:
     about = f" on entry {event.about}" if event.about else ""
-    made = "; ".join(_correction(names, correction) for correction in event.corrections)
+    made = "; ".join(correction_told(names, correction) for correction in event.corrections)
     return f"judge {event.judge} rules{about}{_because(event.reason)}: {made}"
 
 
@@ -235,7 +233,8 @@ def _place(names: Names, to: str | c.OnCard) -> str:
     return "to the Aether" if to == "aether" else "gone"
 
 
-def _correction(names: Names, correction: e.MadeCorrection) -> str:  # noqa: C901 - one line a kind
+def correction_told(names: Names, correction: e.MadeCorrection) -> str:  # noqa: C901 - one line a kind
+    """What a correction of a ruling changes."""
     match correction:
         case e.MadeCorrection(life=c.LifeChange(player=player, delta=delta)):
             return f"{names.player(player)} {delta:+} life"

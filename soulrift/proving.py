@@ -40,11 +40,12 @@ def proven(matches: Matches, match: str, entry: int | None = None) -> Proven:
 
     with in_store(matches, match) as (_, recording), bar("re-executing"):
         verified = verify_recording(recording, seen)
-    _end_unless_exact(verified)
+    end_unless_exact(verified)
     return Proven(tree, lines.get(entry or 0))
 
 
-def _end_unless_exact(verified: Verified) -> None:
+def end_unless_exact(verified: Verified) -> None:
+    """End the program with the verdict on a record that does not re-execute."""
     if verified.verdict != "exact":
         complain(f"{verified.match}: {verified.verdict}: {told(verified)}; what does not re-execute is not signed")
         sys.exit(STATUS[verified.verdict])
@@ -71,12 +72,18 @@ def checkpoint(
     """Sign what the record of a match is, and write that."""
     with store.open_to_read(db) as matches:
         tree = proven(matches, match).tree
-        size = _entry(tree, match, tree.size if at is None else at)
+        size = see_entry(tree, match, tree.size if at is None else at)
         note = sign(matches, db, tree, match, signer, folder, size)
     write(note, out, db, f"{match} as of entry {size:,}, signed by {_signers(note)}", replace=replace)
 
 
-def _entry(tree: ProvingTree, match: str, entry: int) -> int:
+def see_entry(tree: ProvingTree, match: str, entry: int) -> int:
+    """An entry that the record has.
+
+    Raises:
+        EntryNotFoundError: it has not.
+
+    """
     if not 1 <= entry <= tree.size:
         message = f"{match} has the entries 1 to {tree.size}, not {entry}"
         raise EntryNotFoundError(message)
@@ -113,7 +120,7 @@ def prove(
     with store.open_to_read(db) as matches:
         found = proven(matches, match, entry)
         tree = found.tree
-        _entry(tree, match, entry)
+        see_entry(tree, match, entry)
         note = sign(matches, db, tree, match, signer, folder, tree.size) if held is None else held.read_bytes()
     of = parse_checkpoint(note)[0] if held is None else fitting(held, tree, match)
     if entry > of.size:

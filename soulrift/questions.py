@@ -110,7 +110,7 @@ def life(match: str, db: str, form: str) -> None:
 @click.option("--totals", is_flag=True, help="Only the sums by player and source.")
 @arguments.db
 @_forms
-def soulburn(match: str, totals: bool, db: str, form: str) -> None:  # noqa: FBT001 - click passes by name
+def soulburn(match: str, totals: bool, db: str, form: str) -> None:
     """List every Soulburn by source and rule, with its arithmetic."""
     from projections import soulburn as model
     from soulrift import telling

@@ -20,6 +20,12 @@ _BREAKING = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x
 _UNSEEN = {code: f"\\u{code:04x}" for code in _BREAKING}
 """Characters that a terminal obeys, that break a line, or turn the direction of text, spelled out for people."""
 
+
+def spelled_out(text: str) -> str:
+    """A text in which such characters are."""
+    return text.translate(_UNSEEN)
+
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -49,7 +55,7 @@ class Output:
         if self.lost:
             return
         plain = text.plain if isinstance(text, Text) else text
-        seen = plain.translate(_UNSEEN)
+        seen = spelled_out(plain)
         try:
             if self._console.is_terminal:
                 self._console.print(text if seen == plain else Text(seen))
@@ -121,4 +127,4 @@ def bar(what: str, *, worth_it: bool = True) -> Iterator[Bar]:
 
 def complain(message: str) -> None:
     """Write one line to standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(message.translate(_UNSEEN), style="red"))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(spelled_out(message), style="red"))

@@ -13,12 +13,14 @@ from soulrift.terminal import Output, bar
 
 _ROLES = """\
 Rights that roles need in its schema (USAGE on the schema, and):
-  to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids; SELECT on store_format, incomplete_imports;
-            SELECT, INSERT, UPDATE, DELETE on store_writers; USAGE on the sequence stored_events_notification_id_seq
-  to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format, incomplete_imports
+  to play:  SELECT, INSERT on stored_events, stored_snapshots, command_ids, openings; SELECT on store_format,
+            incomplete_imports; SELECT, INSERT, UPDATE, DELETE on store_writers; USAGE on the sequence
+            stored_events_notification_id_seq
+  to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format, incomplete_imports, openings
 Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does.
 Who imports matches plays, and needs INSERT and DELETE on incomplete_imports too. Who asks what is answered by views
-(`soulrift matches` and others) reads, and needs to CREATE their schema once, or to SELECT there where others do."""
+(`soulrift matches` and others) reads, and needs to CREATE their schema once, or to SELECT there where others do.
+Who must not learn whose names private matches hide gets no right on openings, exports with --redact, and checks not."""
 
 _PG_DUMP = """\
 a PostgreSQL store is backed up by PostgreSQL's own tools, while matches are played:

@@ -25,6 +25,14 @@ Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=NO_CONTROLS)]
 Integer = Annotated[int, Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
 Natural = Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
 
+_commitment = re.compile(r"sha256:[0-9a-f]{64}").fullmatch
+
+
+def is_commitment(text: str) -> bool:
+    """Whether a text has the form of a commitment: what stands for a name in a private match."""
+    return _commitment(text) is not None
+
+
 CardKind = Literal["creature", "other"]
 Deck = Literal["main", "extra"]
 
@@ -85,11 +93,15 @@ class Origin(SharedPart, frozen=True, kw_only=True):
 
 
 class StartMatch(Command, frozen=True, kw_only=True):
-    """Begins a match. `match` may be missing in a script, whose file then names it."""
+    """Begins a match. `match` may be missing in a script, whose file then names it.
+
+    In a `private` match commitments stand for the players' names and for actors.
+    """
 
     match: Name | UnsetType = UNSET
     origin: Origin | None = None
     players: Annotated[tuple[NewPlayer, ...], Meta(min_length=2, max_length=16)]
+    private: bool = False
     ruleset: ChosenRuleset | None = None
 
 

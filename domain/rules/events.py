@@ -43,13 +43,17 @@ class SeatedPlayer(Fact, frozen=True):
 
 
 class MatchStarted(Event, frozen=True):
-    """The first event of every match. `rules` is the version of the rules that judges it."""
+    """The first event of every match. `rules` is the version of the rules that judges it.
+
+    In a `private` match, which says so by true or not at all, commitments stand for the players' names.
+    """
 
     match: str
     origin: Origin | None
     players: tuple[SeatedPlayer, ...]
     rules: int
     ruleset: Ruleset
+    private: Literal[True] | UnsetType = UNSET
 
 
 class TurnBegan(Event, frozen=True):

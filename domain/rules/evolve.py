@@ -37,6 +37,7 @@ def _match_started(state: State, event: e.MatchStarted) -> None:
     state.match = event.match
     state.rules = event.rules
     state.ruleset = event.ruleset
+    state.private = event.private
     for seat in event.players:
         state.players[seat.player] = Player(defeated=False, life=event.ruleset.starting_life, player=seat.player)
         state.names[seat.player] = seat.name

@@ -1,5 +1,7 @@
 """Deciders of players, turns and the end of a match: R-1, R-8, L-1 to L-7."""
 
+from collections.abc import Iterable
+
 from msgspec import UNSET
 
 from domain.rules import commands as c
@@ -16,9 +18,19 @@ def start_match(state: State, command: c.StartMatch) -> tuple[e.AnyEvent, ...]:
         raise bad_input("/type", "the match has begun already: there is no second start_match")
     if command.match is UNSET:
         raise bad_input("/match", "the match has no name")
+    if command.private:
+        _all_hidden(command.players)
     players = tuple([e.SeatedPlayer(new.name, new.player) for new in command.players])
     ruleset = command.ruleset.complete() if command.ruleset else Ruleset()
-    return (e.MatchStarted(1, 1, command.match, command.origin, players, RULES_VERSION, ruleset),)
+    private = command.private or UNSET
+    return (e.MatchStarted(1, 1, command.match, command.origin, players, RULES_VERSION, ruleset, private),)
+
+
+def _all_hidden(players: Iterable[c.NewPlayer]) -> None:
+    for index, player in enumerate(players):
+        if player.name is not None and not c.is_commitment(player.name):
+            path = pointer("players", index, "name")
+            raise bad_input(path, "in a private match a commitment stands for the name, made when the match is stored")
 
 
 def begin_turn(state: State, command: c.BeginTurn) -> tuple[e.AnyEvent, ...]:

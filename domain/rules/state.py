@@ -5,10 +5,12 @@ is allowed (the deciders) or what an event does (`evolve.py`).
 
 The canonical form, over which the state hash is taken, is frozen with the version of the rules. Its structs declare
 their fields in sorted order, so that encoding them as they stand is RFC 8785. What only describes (names,
-definitions) is kept beside them in `names` and `descriptions`.
+definitions, whether names are hidden) is kept beside them in `names`, `descriptions` and `private`.
 """
 
 from bisect import insort
+from collections import Counter
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,9 +18,9 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from domain.rules.commands import CardKind, Deck
+from domain.rules.commands import CardKind, Deck, is_commitment
 from domain.rules.events import Soul
 from domain.rules.ruleset import RULES_VERSION, Ruleset
 
@@ -114,6 +116,8 @@ class State:
     payments: dict[int, OpenPayment] = field(default_factory=dict)
     gone: int = 0
     numbered: Numbered = field(default_factory=Numbered)
+    private: Literal[True] | UnsetType = UNSET
+    """Whether commitments stand for names. Unset it is false, and in no snapshot, whose bytes stay as they were."""
 
     def lay(self, soul: Soul, card: str) -> None:
         """Put a Soul, taken from elsewhere, on a card."""
@@ -166,6 +170,7 @@ class State:
             "gone": self.gone,
             "numbered": msgspec.structs.asdict(self.numbered),
             "state_hash": state_hash(self),
+            **({"private": True} if self.private else {}),
         }
 
     def _card_view(self, card: Card) -> dict[str, Any]:
@@ -174,6 +179,19 @@ class State:
         fields.pop("card")
         fields["souls"] = [msgspec.structs.asdict(soul) for soul in card.souls]
         return {"name": described.name, "definition": described.definition, **fields}
+
+
+def called(names: Mapping[str, str | None]) -> dict[str, str]:
+    """What players are called: the name for display where it says which one is meant, else as in commands.
+
+    A commitment says nothing.
+    """
+    named = {player: None if name and is_commitment(name) else name for player, name in names.items()}
+    shown = Counter(named.values())
+    return {
+        player: name or player if shown[name] == 1 or not name else f"{name} ({player})"
+        for player, name in named.items()
+    }
 
 
 class _Canonical(Struct):

@@ -106,8 +106,9 @@ class TestInit:
         assert told == "format 1"
         assert PASSWORD not in first.stdout
         to_play, to_read = rights(first.stdout)
-        assert "SELECT, INSERT ON stored_events, stored_snapshots, command_ids" in to_play
-        assert to_read == ["SELECT ON stored_events, stored_snapshots, command_ids, store_format, incomplete_imports"]
+        assert "SELECT, INSERT ON stored_events, stored_snapshots, command_ids, openings" in to_play
+        tables = "stored_events, stored_snapshots, command_ids, store_format, incomplete_imports, openings"
+        assert to_read == [f"SELECT ON {tables}"]
         assert run("play", "-", "--db", url, stdin=script(RELEASE)).returncode == 0
         assert len(lines_of(url, "duel")) == 2
 
@@ -126,10 +127,12 @@ class TestInit:
                 matches.start(script().strip())
                 matches.give_all("duel", releases)
                 assert matches.give("duel", releases[0]).repeated
+                matches.start(json.dumps({**json.loads(script()), "match": "quiet", "private": True}))
             with stores.open_to_read(make_conninfo(postgres_store, user=reader)) as matches:
                 assert matches.state("duel").entries == 511
                 check = Check(matches.recorder)
-                assert (list(check.faults()), check.entries, check.snapshots) == ([], 511, 1)
+                assert (list(check.faults()), check.entries, check.snapshots) == ([], 512, 1)
+                assert [opening.value for opening in matches.openings("quiet")] != []
                 with pytest.raises(PersistenceError, match="permission denied"):
                     matches.give("duel", json.dumps(RELEASE))
 

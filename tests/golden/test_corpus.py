@@ -210,6 +210,11 @@ NEVER: dict[str, set[tuple[str, Any]]] = {
 }
 """What the rules or the wire format leave no room for."""
 
+LATER: Seen = {
+    (tag, "private", value) for tag in ("start_match", "match_started") for value in (True, "there")
+}  # tests/unit/test_privacy.py
+"""What came after the corpus was made, which is not made anew; it is held fixed where it is said here."""
+
 
 def wanted(tag: str, struct: Any) -> Seen:
     """What the fields of a struct can be, but for what never comes: each must occur."""
@@ -279,7 +284,7 @@ def test_every_field_of_every_command_is_there(matches: list[Played]) -> None:
         for command in played.commands:
             for tag, struct, value in parts(command):
                 found |= seen(tag, struct, value)
-    assert set().union(*(wanted(tag, struct) for tag, struct in _PARTS.items())) - found == set()
+    assert set().union(*(wanted(tag, struct) for tag, struct in _PARTS.items())) - LATER - found == set()
 
 
 def test_every_field_of_every_event_is_there(matches: list[Played]) -> None:
@@ -288,7 +293,7 @@ def test_every_field_of_every_event_is_there(matches: list[Played]) -> None:
     for played in matches:
         for event in chain.from_iterable(played.events):
             found |= seen(event["type"], _EVENTS[event["type"]], event)
-    assert set().union(*(wanted(tag, struct) for tag, struct in _EVENTS.items())) - found == set()
+    assert set().union(*(wanted(tag, struct) for tag, struct in _EVENTS.items())) - LATER - found == set()
 
 
 # ------------------------------------------------------------ the ruleset

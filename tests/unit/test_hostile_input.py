@@ -43,6 +43,7 @@ VALID: list[dict[str, Any]] = [
         "players": [{"player": "a", "name": "Anna"}, {"player": "b"}],
         "ruleset": {"starting_life": 20, "overpay": "any", "souls_on_leaving": "lost", "rift_min_rank": 0},
         "origin": {"match": "n", "entry": 2},
+        "private": True,
     },
     {"type": "begin_turn", "player": "a"},
     {"type": "take_event", "player": "a", "event": "feast"},
