@@ -21,7 +21,7 @@ from domain.rules.versions import UnknownRulesError
 from projections.views import ProjectionError, RebuildNeededError, ViewsError
 from replays.files import DamagedFileError
 from replays.reading import DamageError
-from soulrift import arguments, disputes, evidence, files, logs, questions, store
+from soulrift import arguments, disputes, evidence, files, logs, questions, simulations, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 
@@ -207,7 +207,7 @@ def backup(dest: Path, db: str) -> None:
     upkeep.back_up(db, dest)
 
 
-for command in (*questions.COMMANDS, *evidence.COMMANDS, *files.COMMANDS, *disputes.COMMANDS):
+for command in (*questions.COMMANDS, *evidence.COMMANDS, *files.COMMANDS, *disputes.COMMANDS, *simulations.COMMANDS):
     main.add_command(command)
 
 

@@ -183,12 +183,18 @@ def whatif(
     if instead is None and not ruleset and rules_version is None:
         message = "say what is to be otherwise: --at with --instead, --ruleset or --rules-version"
         raise click.UsageError(message)
-    fields = dict(_field(chosen) for chosen in ruleset)
+    fields = dict(field_of_ruleset(chosen) for chosen in ruleset)
     command = None if instead is None else decode_command(instead)
     replaying.whatif(name, db, match, Change(at, command, fields, rules_version), form)
 
 
-def _field(chosen: str) -> tuple[str, int | str]:
+def field_of_ruleset(chosen: str) -> tuple[str, int | str]:
+    """A field of the ruleset and its value, from FIELD=VALUE.
+
+    Raises:
+        click.BadParameter: it is not of this form.
+
+    """
     name, equals, value = chosen.partition("=")
     if not equals:
         message = f"{chosen} is not FIELD=VALUE"
