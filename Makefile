@@ -34,7 +34,7 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in
 	$(PIP) wheel . --no-deps -w build/wheel
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
-	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[player,postgres]" --group test
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[cluster,player,postgres,rl,study]" --group test
 	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
 	cd build/wheel/tree && ../venv/bin/python -m pytest tests/e2e tests/golden
 
@@ -62,7 +62,7 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install -e '.[player,postgres]' --group dev
+	$(PIP) install -e '.[cluster,player,postgres,rl,study]' --group dev
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 
 from domain.rules import State
 from domain.rules import commands as c
+from domain.rules.cards import MAX_RANK
 from domain.rules.state import Card as OnTable
 from simulation.decks import TARGETED, Effect
-
-HIGHEST = 3
 
 
 class Doing:
@@ -41,7 +40,7 @@ _CONDITIONS: dict[str, Callable[[OnTable], bool]] = {
     "unseal": lambda card: card.sealed,
     "hollow": lambda card: not card.soulless,
     "wake": lambda card: card.soulless,
-    "raise": lambda card: (card.rank or 0) < HIGHEST,
+    "raise": lambda card: (card.rank or 0) < MAX_RANK,
 }
 
 

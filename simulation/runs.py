@@ -16,7 +16,8 @@ from simulation.decks import SHIPPED as DECKS
 from simulation.decks import Deck, cards_of, shipped_deck
 from simulation.policies import SHIPPED as POLICIES
 from simulation.policies import policy
-from simulation.table import PolicyError, Seat, Table
+from simulation.seats import Seat
+from simulation.table import PolicyError, Table
 from simulation.tally import MatchTally, PlayerTally, Tally
 
 SIMULATOR = 1
@@ -98,7 +99,7 @@ def play_match(run: Run, number: int, *, record: bool = False, watch: Watcher | 
         table.play()
     except (PolicyError, Refusal) as error:
         failed = Failed(number, str(run.seed), str(error), state.entries)
-    return Played(number, None if failed else tally.end(state), failed, entries, table.unaffordable)
+    return Played(number, None if failed else tally.end(state), failed, entries, table.offers.unaffordable)
 
 
 def _drawn(name: str, choices: tuple[str, ...], seating: Chance) -> str:

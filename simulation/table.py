@@ -13,18 +13,18 @@ goes so (docs/simulation.md tells it for designers):
 Whatever happens to Souls, life and cards goes through the commands of the rules; the table never touches the state.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from domain.rules import AnyCommand, Payment, State
+from domain.rules import AnyCommand, State
 from domain.rules import commands as c
-from domain.rules.quotes import Pile, best_payments, open_piles, power_of
 from simulation.chance import Chance
-from simulation.decks import TARGETED, Card
-from simulation.effects import Doing, commands, targets
-from simulation.policies import Policy
+from simulation.decks import Card
+from simulation.effects import Doing, commands
+from simulation.offers import Offers
+from simulation.seats import Seat
 from simulation.views import Action, View
 
 HAND, MOST_IN_HAND = 4, 8
@@ -37,39 +37,12 @@ MOST_ACTIONS = 12
 MOST_TURNS = 40
 """After so many turns the match is a draw."""
 
-PAYMENTS, CHOICES = 3, 4
-"""So many payments of a cost, and so many cards to be chosen, are offered."""
-
-DESPAIR = 6
-"""A player with this much life or less may concede."""
-
-END = Action("end")
-CLOSE = Action("close")
 _LAST = {"attack", "end", "concede"}
 """After these a turn is over."""
-
-CONCEDE = Action("concede")
 
 
 class PolicyError(Exception):
     """A policy raised, or returned what it may not do: whose, and what."""
-
-
-class Seat:
-    """A player at the table: the cards that nobody else sees, and who plays."""
-
-    def __init__(
-        self, player: str, library: list[str], extra: list[str], policy: Policy, cards: Mapping[str, Card]
-    ) -> None:
-        self.player = player
-        self.library = library
-        self.hand: list[str] = []
-        self.extra = extra
-        self.policy = policy
-        self.cards = cards
-        self.blind = bool(getattr(policy, "blind", False))
-        self.exhausted = 0
-        self.free_cards = 0
 
 
 class Waiting(Struct):
@@ -86,8 +59,7 @@ class Table:
     """A match between these seats. `give` judges a command and takes it in, changing `state`."""
 
     def __init__(self, seats: Sequence[Seat], state: State, give: Callable[[AnyCommand], Any], chance: Chance) -> None:
-        self.unaffordable = 0
-        """How often a card could not be played since its cost could not be paid (P-6)."""
+        self.offers = Offers(state)
         self._seats = list(seats)
         self._state = state
         self._give = give
@@ -150,7 +122,7 @@ class Table:
         for _ in range(MOST_ACTIONS):
             if not self._is_in(seat):
                 return
-            action = yield seat, self._actions(seat)
+            action = yield seat, self.offers.actions(seat, self._attacked(seat))
             self._do(seat, action)
             if action.kind in _LAST:
                 break
@@ -206,59 +178,11 @@ class Table:
         libraries = {each.player: len(each.library) for each in self._seats}
         return View(seat.player, tuple(seat.hand), tuple(seat.extra), hands, libraries, table)
 
-    def _actions(self, seat: Seat) -> list[Action]:
-        """What the player may do now: everything of it is legal."""
-        if self._state.rift is not None:
-            rank = self._state.rift.rank
-            fitting = [key for key in dict.fromkeys(seat.extra) if (seat.cards[key].rank or 0) <= rank]
-            return [*(Action("summon", key) for key in fitting), CLOSE]
-        piles = open_piles(self._state, seat.player)
-        quotes: dict[int, list[Payment]] = {}
-        found = [action for key in dict.fromkeys(seat.hand) for action in self._plays(seat, key, piles, quotes)]
-        if self._event_is_free():
-            for rank in range(1, min(3, power_of(piles)) + 1):
-                found += [Action("open", None, payment, rank) for payment in self._payments(piles, quotes, rank)]
-        found += self._attacks(seat)
-        if self._state.players[seat.player].life <= DESPAIR:
-            found.append(CONCEDE)
-        found.append(END)
-        return found
-
-    def _event_is_free(self) -> bool:
-        return self._state.turn is not None and self._state.turn.event is None
-
-    def _payments(self, piles: list[Pile], quotes: dict[int, list[Payment]], amount: int) -> list[Payment]:
-        found = quotes.get(amount)
-        if found is None:
-            found = quotes[amount] = list(best_payments(piles, self._state.ruleset, amount, PAYMENTS)[0])
-        return found
-
-    def _plays(self, seat: Seat, key: str, piles: list[Pile], quotes: dict[int, list[Payment]]) -> list[Action]:
-        """The ways in which a card of the hand may be played."""
-        card = seat.cards[key]
-        if (card.event and not self._event_is_free()) or (not card.soulrift and not seat.free_cards):
-            return []
-        aims = self._aims(seat, card)
-        if not card.soulrift:
-            return [Action("play", key, None, None, aim) for aim in aims]
-        payments = self._payments(piles, quotes, card.soulrift)
-        self.unaffordable += not payments
-        return [Action("play", key, payment, None, aim) for payment in payments for aim in aims]
-
-    def _aims(self, seat: Seat, card: Card) -> list[str] | list[None]:
-        """What a card may be aimed at; nothing, if it chooses none, or if it is more than its effect."""
-        for effect in card.effects:
-            if effect.does in TARGETED:
-                found = [
-                    name for name, _ in zip(targets(effect, self._state, seat.player), range(CHOICES), strict=False)
-                ]
-                return found or ([None] if card.kind != "spell" else [])
-        return [None]
-
-    def _attacks(self, seat: Seat) -> list[Action]:
+    def _attacked(self, seat: Seat) -> list[str]:
+        """Whom the player's creatures could attack."""
         if not self._attackers(seat):
             return []
-        return [Action("attack", target=each.player) for each in self._seats if each is not seat and self._is_in(each)]
+        return [each.player for each in self._seats if each is not seat and self._is_in(each)]
 
     # ------------------------------------------------------------ cards
 
@@ -321,11 +245,7 @@ class Table:
         if card.sealed:
             self._give(c.Seal(card=name))
         if card.effects:
-            self._happen(seat, card, name, self._aim(seat, card), None)
-
-    def _aim(self, seat: Seat, card: Card) -> str | None:
-        """What the effect of a summoned creature is done to: the first card that fits."""
-        return next(iter(self._aims(seat, card)))
+            self._happen(seat, card, name, self.offers.aims(seat, key, card)[0], None)  # the first that fits
 
     def _happen(self, seat: Seat, card: Card, source: str | None, target: str | None, payment: int | None) -> None:
         """The effects of a card: they resolve and are done, or fizzle."""
