@@ -12,7 +12,7 @@ Whoever holds one can later tell whether a record still begins with those entrie
 
 import re
 from base64 import b64encode
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 from msgspec import Struct
 
@@ -66,7 +66,10 @@ def _split_origin(origin: str) -> tuple[str | None, str | None]:
     found = _ORIGIN.fullmatch(origin)
     if not found:
         return None, None
-    match = unquote(found[2], errors="surrogateescape")
+    try:
+        match = unquote_to_bytes(found[2]).decode()
+    except UnicodeDecodeError:
+        return None, None
     return (found[1], match) if origin_of(found[1], match) == origin else (None, None)
 
 

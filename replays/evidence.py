@@ -39,18 +39,20 @@ class Signed(Struct, frozen=True):
 
 
 def signed(note: Note, at: str | None, trust: Trust) -> Signed:
-    """Who signed a note at the time that it tells."""
-    pinned = [known for known in trust.pinned if known.verifier in note.signed_by([known.verifier])]
+    """Who signed a note at the time that it tells. Where a pinned key is forged in it, nothing of it counts."""
+    keys = [known.verifier for known in trust.pinned]
+    by = note.signed_by(keys)
+    forged = not by and any(each.is_by(key) for each in note.signatures for key in keys)
+    pinned = [known for known in trust.pinned if known.verifier in by]
     good = [known.label for known in pinned if known.outside(at) is None]
     if good:
         return Signed("exact", tuple(good), f"signed by {', '.join(good)}")
     if pinned:
         return Signed("unsigned", (), f"it says that it was signed at {at}, but {pinned[0].outside(at)}")
-    along = tuple([KnownKey(key).label for key in note.signed_by(trust.along)])
+    along = () if forged else tuple([KnownKey(key).label for key in note.signed_by(trust.along)])
     if along:
         return Signed("first-use", along, f"signed by {', '.join(along)}, a key that came along with it")
     names = ", ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
-    forged = any(each.is_by(known.verifier) for each in note.signatures for known in trust.pinned)
     why = "a signature in its name is not its own" if forged else "that is no known key"
     return Signed("unsigned", (), f"it says that {names} signed it, but {why}")
 
@@ -123,12 +125,12 @@ class Comparison:
             verdict, reason = None, f"the record could not be read up to entry {of.size:,}"
         elif root is None:
             verdict = "incomplete"
-            reason = f"the record has {self._tree.size:,} entries; it had {of.size:,} when this was {by.reason}"
+            reason = f"the record has {self._tree.size:,} entries; {of.size:,} were {by.reason}"
         elif root != of.root:
             verdict = "another-history"
-            reason = f"the record's first {of.size:,} entries are not those of this, {by.reason}"
+            reason = f"the record's first {of.size:,} entries are not as they were {by.reason}"
         else:
-            reason = f"the record's first {of.size:,} entries are those of this, {by.reason}"
+            reason = f"the record's first {of.size:,} entries are as they were {by.reason}"
         return _told(held.name, of, by, verdict, reason)
 
 
@@ -170,9 +172,9 @@ def judge_extension(old: Opened, new: Opened, trust: Trust, extends: Callable[[]
         return _told(new.name, newer, by, "another-history", reason)
     found = extends()
     verdict: Verdict = by_old.verdict if by_old.verdict == "first-use" else by.verdict
-    what = f"the {newer.size:,} entries of this, {by.reason},"
+    what = f"the {newer.size:,} entries that were {by.reason}"
     if found is None:
         return _told(new.name, newer, by, "incomplete", f"the record is shorter than {what}")
     if not found:
-        return _told(new.name, newer, by, "another-history", f"{what} do not begin with the {older.size:,} before")
-    return _told(new.name, newer, by, verdict, f"{what} begin with the {older.size:,} before")
+        return _told(new.name, newer, by, "another-history", f"{what}, do not begin with the {older.size:,} before")
+    return _told(new.name, newer, by, verdict, f"{what}, begin with the {older.size:,} before")

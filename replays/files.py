@@ -146,8 +146,8 @@ def unpacked(content: bytes) -> bytes:
 
 
 @contextmanager
-def written(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
-    """A file to write uncompressed bytes into, compressed as the ending of its name says (`.gz`, `.zst`).
+def written(path: Path, *, replace: bool, compress: bool = True) -> Iterator[BinaryIO]:
+    """A file to write bytes into, compressed as the ending of its name says (`.gz`, `.zst`) unless told not to.
 
     It appears under its name when it is whole and on the disk.
 
@@ -162,10 +162,10 @@ def written(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     with tempfile.TemporaryDirectory(prefix=".soulrift-", dir=path.absolute().parent) as folder:
         partial = Path(folder) / path.name
         with partial.open("wb+") as file:
-            if path.suffix == ".gz":
+            if compress and path.suffix == ".gz":
                 with _hash_in_front(file, _OUR_GZIP), _gzip_body(file) as content:
                     yield content
-            elif path.suffix == ".zst":
+            elif compress and path.suffix == ".zst":
                 with _hash_in_front(file, _OUR_ZSTD), _zstd_body(file) as content:
                     yield content
             else:

@@ -8,8 +8,8 @@ A key that is retired goes on verifying what it signed before; its secret is del
 
 import os
 import stat
+import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -109,7 +109,7 @@ class Keyring:
             OSError: the files cannot be written.
 
         """
-        if any(key.signs and key.verifier.name == name for key in self.keys()):
+        if any(key.signs and key.until is None and key.verifier.name == name for key in self.keys()):
             message = f"there is a key {name} that signs already; retire it first, or choose another name"
             raise KeyringError(message)
         try:
@@ -133,7 +133,10 @@ class Keyring:
         except NoteError as error:
             raise KeyringError(str(error)) from None
         _see_short(verifier.name)
-        there = next((key for key in self.keys() if key.verifier == verifier), None)
+        there = next((key for key in self.keys() if key.label == KnownKey(verifier).label), None)
+        if there and there.verifier != verifier:
+            message = f"another key has the name and the ID of {there.label}: do not trust whoever gave you this one"
+            raise KeyringError(message)
         return there or self._keep(KnownKey(verifier))
 
     def retire(self, name: str, now: str) -> KnownKey:
@@ -145,7 +148,8 @@ class Keyring:
 
         """
         key = self._one([key for key in self.keys() if key.until is None], name)
-        kept = self._keep(msgspec.structs.replace(key, until=now, signs=False))
+        until = max(now, key.since or now, key=datetime.fromisoformat)  # clocks may go back
+        kept = self._keep(msgspec.structs.replace(key, until=until, signs=False))
         self._file(key.verifier, "secret").unlink(missing_ok=True)
         return kept
 
@@ -180,7 +184,7 @@ class Keyring:
         if len(fitting) == 1:
             return fitting[0]
         labels = ", ".join(key.label for key in fitting or keys) or "none"
-        what = "several keys do, say which" if fitting else f"there is no active key {name}; there are"
+        what = "several keys sign; say which with --key" if fitting else f"there is no active key {name}; there are"
         message = f"{what}: {labels}"
         raise KeyringError(message)
 
@@ -192,17 +196,16 @@ class Keyring:
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file for the owner alone, whole or not at all."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
+        with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", delete=False) as file:  # for the owner alone
+            beside = Path(file.name)
+            try:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise
+                beside.replace(path)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
 
 
 def _see_short(name: str) -> None:

@@ -27,6 +27,8 @@ FIRST_LINE = b"c2sp.org/tlog-proof@v1\n"
 """How a proof of inclusion begins."""
 
 _NUMBER = r"(0|[1-9][0-9]{0,17})"
+_INCLUSION = re.escape(FIRST_LINE.decode()) + r"extra (\S+)\nindex " + _NUMBER + r"\n"
+
 _HASHES = r"((?:[A-Za-z0-9+/=]+\n){0,130})\n"
 """A proof has two hashes at most for each bit of the size."""
 
@@ -81,7 +83,7 @@ def parse_inclusion(content: bytes) -> InclusionProof:
         NoteError: it is none, or without the line of an entry.
 
     """
-    head, hashes, checkpoint, note = _parts(content, FIRST_LINE.decode() + r"extra (\S+)\nindex " + _NUMBER + r"\n")
+    head, hashes, checkpoint, note = _parts(content, _INCLUSION)
     line, index = base64_bytes(head[1]), int(head[2])
     if entry_number(line) != index + 1:
         message = f"its line is not that of entry {index + 1}"

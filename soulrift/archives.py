@@ -75,8 +75,8 @@ def _counted(entries: Iterable[Entry], advance: Bar, total: int) -> Iterator[Ent
 
 
 @contextmanager
-def destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
-    """What is written into a file that appears when it is whole; - is standard output.
+def destination(out: str, db: str, *, replace: bool, compress: bool = True) -> Iterator[BinaryIO]:
+    """What is written into a file that appears when it is whole, compressed as it is called; - is standard output.
 
     Raises:
         click.UsageError: it cannot be there, or belongs to the store.
@@ -98,7 +98,7 @@ def destination(out: str, db: str, *, replace: bool) -> Iterator[BinaryIO]:
     if path.exists() and any(each.exists() and each.samefile(path) for each in of_store if not store.is_postgres(db)):
         message = f"{out} belongs to the store itself"
         raise click.UsageError(message)
-    with written(path, replace=replace) as file:
+    with written(path, replace=replace, compress=compress) as file:
         yield file
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import click
 import msgspec
 from rich.text import Text
 
@@ -72,6 +73,9 @@ def _source(
     recording = next(reader.recordings(), None)
     if recording is None:
         raise BundleError(str(reader.damages[0]))
+    if match not in {None, recording.match}:
+        message = f"there is no match {match} in {path}"
+        raise click.UsageError(message)
     yield reader, recording, Evidence([*bundle.held(files), *held(against)], trust)
 
 

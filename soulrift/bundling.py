@@ -1,7 +1,7 @@
 """`soulrift bundle`: a record with everything by which a stranger can check it; and bundles, judged."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from replays import bundle
 from replays.audit import Audit, audit
 from replays.bundle import BundleError
 from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
-from replays.evidence import Evidence, Trust
+from replays.evidence import Evidence, Held, Trust
 from replays.merkle import ProvingTree
 from replays.notes import VerifierKey
 from replays.proofs import inclusion_file
@@ -29,6 +29,7 @@ from soulrift.proving import end_unless_exact, fitting, identity, see_entry, wri
 from soulrift.recordings import see_whole
 from soulrift.report import page
 from soulrift.terminal import bar
+from soulrift.verifying import damage_told
 
 _HERE = Path(__file__).parent
 
@@ -71,7 +72,8 @@ def _replay(matches: Matches, request: Request) -> bytes:
     see_whole(matches, [request.match])
     file = io.BytesIO()
     openings = () if request.redact else matches.openings(request.match)
-    write_match(file, request.match, matches.entries(request.match), openings)
+    with damage_told():
+        write_match(file, request.match, matches.entries(request.match), openings)
     return file.getvalue()
 
 
@@ -150,8 +152,8 @@ def _readme(judgment: Audit) -> bytes:
 # ------------------------------------------------------------ judging one
 
 
-def judge(path: Path, trust: Trust) -> Verified:
-    """The verdict on a bundle: on the record, its evidence, and whether the rest says what they say."""
+def judge(path: Path, more: Sequence[Held], trust: Trust) -> Verified:
+    """The verdict on a bundle: on the record, its evidence and more of it, and whether the rest says what they say."""
     try:
         files = bundle.unpacked(path.read_bytes())
         keys, proofs = bundle.keys(files), bundle.proofs(files)
@@ -164,7 +166,7 @@ def judge(path: Path, trust: Trust) -> Verified:
     held = bundle.held(files)
     found = audit(
         recording,
-        Evidence(held, Trust(trust.pinned, keys)),
+        Evidence([*held, *more], Trust(trust.pinned, keys)),
         lambda entry: lines.append(entry.line),
     ).verified
     if found.verdict not in {"exact", "first-use"}:

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import traceback
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 import click
 from eventsourcing.persistence import PersistenceError
@@ -23,6 +23,9 @@ from replays.files import DamagedFileError
 from replays.reading import DamageError
 from soulrift import arguments, disputes, evidence, files, logs, questions, simulations, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
+
+if TYPE_CHECKING:
+    from soulrift import handing_out
 
 
 @click.group(
@@ -90,15 +93,21 @@ def play(
     """
     from soulrift import playing
 
+    handed_out = _handed_out(checkpoints, folder, signer) if checkpoints is not None else None
     with store.open_to_write(db) if match is None else store.open_to_go_on(db) as matches:
-        if checkpoints is not None:
-            from soulrift.handing_out import hand_out
-
-            hand_out(matches, checkpoints, every or 0, folder, signer)
+        if handed_out:
+            handed_out.hand_out(matches, every or 0)
         steps = playing.play(matches, script, script.name, keep_going=keep_going, batch=batch, match=match)
         clean = playing.as_json(matches, steps) if form == "json" else playing.tell(matches, steps, script.name, match)
-    if not clean:
+    if not clean or (handed_out and handed_out.failed):
         sys.exit(1)
+
+
+def _handed_out(checkpoints: Path, keys: Path, signer: str | None) -> "handing_out.Folder":
+    """The folder for checkpoints, once there is a key that signs them."""
+    from soulrift import handing_out, keyrings
+
+    return handing_out.Folder(checkpoints, keyrings.signer(keys, signer))
 
 
 @main.command(epilog=arguments.example("show long-duel --at 40"))

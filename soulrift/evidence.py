@@ -50,7 +50,7 @@ def list_(folder: Path, form: str) -> None:
 @click.argument("name", type=arguments.Name())
 @arguments.keys
 def retire(name: str, folder: Path) -> None:
-    """Let a key sign no more. What it signed before stays valid; its secret is deleted."""
+    """Let a key, by its NAME or NAME+ID, sign no more. What it signed before stays valid; its secret is deleted."""
     from soulrift import keyrings
 
     keyrings.retire(name, folder)

@@ -66,11 +66,12 @@ def import_(file: Path, salvage: bool, db: str, form: str) -> None:
 def verify(
     files: tuple[Path, ...], checkpoints: tuple[Path, ...], trusted: tuple[str, ...], folder: Path, form: str
 ) -> None:
-    """Play every command of replay files again and compare; judge proofs that an entry is in a record.
+    """Play every command of replay files and bundles again and compare; judge proofs that an entry is in a record.
 
-    Exit status: 0 exact; 1 diverged (events that do not follow from their commands); 3 unverifiable (by rules or in a
-    format that this version does not know); 4 damaged. With checkpoints: 5 unsigned (by any key that is trusted); 6
-    first-use (the key came along); 7 incomplete (shorter than what was signed); 8 another-history.
+    Exit status: 0 exact; 1 diverged (events that do not follow from their commands), tampered (what goes with a
+    record says otherwise); 3 unverifiable (by rules or in a format that this version does not know); 4 damaged. With
+    checkpoints: 5 unsigned (by any key that is trusted); 6 first-use (the key came along); 7 incomplete (shorter than
+    what was signed); 8 another-history.
     """
     from soulrift import verifying
 

@@ -40,7 +40,8 @@ def add(text: str, folder: Path) -> None:
     """Trust somebody else's key."""
     with _keyring(folder) as keyring:
         key = keyring.add(text)
-    _tell(f"{key.label} is trusted")
+    retired = f", for what it signed until {key.until}" if key.until else ""
+    _tell(f"{key.label} is trusted{retired}")
 
 
 def retire(name: str, folder: Path) -> None:

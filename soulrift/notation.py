@@ -112,18 +112,23 @@ class Notation:
 
     def line(self, entry: Entry) -> Text:
         """An entry's line."""
-        self.names.learn(entry)
+        who, told = self.told(entry)
         if self.names.players and not self._who_width:
             self._who_width = max(cell_len(name) for name in self.names.players.values())
-        who = self.names.player(_who(entry))
         line = Text(f"{entry.number:>5}  ", style="dim")
         line.append(who + " " * (self._who_width - cell_len(who)) + "  ", style="not dim bold")
+        return line.append_text(told)
+
+    def told(self, entry: Entry) -> tuple[str, Text]:
+        """Who acts in an entry, nothing for nobody, and what happens."""
+        self.names.learn(entry)
+        told = Text()
         for index, event in enumerate(entry.events):
             if index:
-                line.append("; ", style="not dim")
-            line.append(_TELLERS[type(event)](self.names, event), style="not dim " + _STYLES.get(type(event), ""))
+                told.append("; ", style="not dim")
+            told.append(_TELLERS[type(event)](self.names, event), style="not dim " + _STYLES.get(type(event), ""))
         self.names.forget(entry)
-        return line
+        return self.names.player(_who(entry)), told
 
 
 def _who(entry: Entry) -> str | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from domain.application import EntryNotFoundError, Matches
 from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
 from replays.evidence import Opened, Trust, judge_extension
-from replays.merkle import ProvingTree
+from replays.merkle import EMPTY, ProvingTree
 from replays.notes import Note, NoteError
 from replays.proofs import consistency_file, inclusion_file, parse_consistency
 from replays.verdicts import Judged, Verdict
@@ -19,7 +19,7 @@ from soulrift import keyrings, store
 from soulrift.archives import destination
 from soulrift.recordings import in_store, lines_of
 from soulrift.terminal import Output, bar, complain
-from soulrift.verifying import STATUS, checkpoint_line, told
+from soulrift.verifying import STATUS, checkpoint_line, damage_told, name_of, told
 
 
 class Proven(Struct, frozen=True):
@@ -38,7 +38,7 @@ def proven(matches: Matches, match: str, entry: int | None = None) -> Proven:
         if tree.size == entry:
             lines[tree.size] = line
 
-    with in_store(matches, match) as (_, recording), bar("re-executing"):
+    with damage_told(), in_store(matches, match) as (_, recording), bar("re-executing"):
         verified = verify_recording(recording, seen)
     end_unless_exact(verified)
     return Proven(tree, lines.get(entry or 0))
@@ -102,7 +102,7 @@ def write(content: bytes, out: str | None, db: str, told_as: str, *, replace: bo
 
     """
     try:
-        with destination(out or "-", db, replace=replace) as file:
+        with destination(out or "-", db, replace=replace, compress=False) as file:
             file.write(content)
     except FileExistsError as error:
         message = f"{error}; --force replaces it"
@@ -165,7 +165,7 @@ def consistency(
     old: Path, new: Path, source: Source, out: str | None, trusted: Trust, form: str, *, replace: bool
 ) -> int:
     """Tell whether a checkpoint extends an older one; the exit status."""
-    opened, opened_new = (Opened(str(path), *read_checkpoint(path)) for path in (old, new))
+    opened, opened_new = (Opened(name_of(path), *read_checkpoint(path)) for path in (old, new))
     older, newer = opened.checkpoint, opened_new.checkpoint
     if older.size > newer.size and older.origin == newer.origin:
         message = f"{old} has {older.size:,} entries and {new} {newer.size:,}: name the older one first"
@@ -173,6 +173,8 @@ def consistency(
     tree = ProvingTree()
 
     def extends() -> bool | None:
+        if older.size in {0, newer.size} and out is None:  # that needs neither record nor proof
+            return older.root == (newer.root if older.size else EMPTY)
         if source.proof is not None:
             return _proves(source.proof, older, newer)
         _read(tree, source, newer)
@@ -202,14 +204,19 @@ def _proves(path: Path, older: Checkpoint, newer: Checkpoint) -> bool:
 
 
 def _read(tree: ProvingTree, source: Source, newer: Checkpoint) -> None:
-    """Take the record's lines into a tree."""
-    name = source.record if source.record is not None else newer.match
-    if name is None:
-        message = f"{newer.origin} names no match of a store; say where its record is, with --record"
-        raise click.UsageError(message)
-    with lines_of(name, source.db, source.match) as (_, lines):
-        for line in lines:
-            tree.append(line)
+    """Take the record's lines into a tree: of the record that was named, or else of the store's match."""
+    with damage_told():
+        if source.record is not None:
+            with lines_of(source.record, source.db, source.match) as (_, lines):
+                for line in lines:
+                    tree.append(line)
+            return
+        if newer.match is None or source.match is not None:
+            message = f"say where the record of {newer.origin} is, with --record"
+            raise click.UsageError(message)
+        with store.open_to_read(source.db) as matches:
+            for entry in matches.entries(newer.match):
+                tree.append(entry.line)
 
 
 def _tell(judged: Judged, form: str) -> None:

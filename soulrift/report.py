@@ -36,6 +36,7 @@ class Row(Struct):
     """
 
     number: int
+    who: str
     told: str
     at: str
     weight: int
@@ -117,11 +118,11 @@ def _rows(found: Audit, entries: Iterable[Entry]) -> Iterator[Row]:
     matter = {row.entry for row in found.unusual} | {row.entry for row in found.cheaper}
     matter |= {row.entry for row in found.open_payments} | {ruling.about for ruling in found.rulings if ruling.about}
     for entry in entries:
-        line = notation.line(entry).plain[5:].strip()
+        who, line = notation.told(entry)
         weight = int(
             entry.number in matter or any(isinstance(each, SoulburnTaken | RulingMade) for each in entry.events)
         )
-        yield Row(entry.number, line, _at(entry), weight)
+        yield Row(entry.number, who, line.plain, _at(entry), weight)
 
 
 class _Meta(Struct):
@@ -146,7 +147,7 @@ def _chosen(rows: list[Row], room: int) -> list[Row]:
     """Those rows that matter, and of the others as many from the beginning as there is room for, in bytes."""
     kept = set[int]()
     for row in sorted(rows, key=lambda row: (-row.weight, row.number)):
-        room -= ROW + len(escape(row.told).encode()) + len(row.at)
+        room -= ROW + len((escape(row.who) + escape(row.told)).encode()) + len(row.at)
         if room < 0:
             break
         kept.add(row.number)

@@ -1,6 +1,7 @@
 """`soulrift ruling`: what a judge's ruling would change, and then the ruling itself (J-1 to J-3)."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 import click
@@ -49,13 +50,22 @@ def rule(match: str, ruling: dict[str, Any], db: str, form: str, *, give: bool) 
         _see_entry(before, ruling["about"])
         if not ruling["corrections"]:
             raise click.UsageError(_nothing(matches, match, ruling["about"]))
-        meta = {"expect": before.entries, **({"at": keyrings.now()} if give else {})}
-        command = decode_command(msgspec.json.encode({"type": "ruling", **ruling, "meta": meta}))
+        given = {"id": _id(ruling), "expect": before.entries, **({"at": keyrings.now()} if give else {})}
+        command = decode_command(msgspec.json.encode({"type": "ruling", **ruling, "meta": given}))
         after = before.copy()
         entry = play(after, command)
         if give:
-            entry = matches.give(match, command).entry
+            answer = matches.give(match, command)
+            if answer.repeated:
+                message = f"this very ruling was given already, in entry {answer.entry.number}; nothing was appended"
+                raise click.UsageError(message)
+            entry = answer.entry
     _tell(before, after, entry, form, given=give)
+
+
+def _id(ruling: dict[str, Any]) -> str:
+    """What makes a ruling that is given twice one: the same words are the same ruling."""
+    return f"ruling {sha256(msgspec.json.encode(ruling, order='sorted')).hexdigest()[:32]}"
 
 
 def _see_entry(state: State, about: int | None) -> None:

@@ -18,6 +18,7 @@ Rights that roles need in its schema (USAGE on the schema, and):
             stored_events_notification_id_seq
   to read:  SELECT on stored_events, stored_snapshots, command_ids, store_format, incomplete_imports, openings
 Nobody needs to UPDATE, DELETE or TRUNCATE what is recorded; what no role may do, no accident does.
+Who signs checkpoints reads, and needs SELECT on store_identity too; and INSERT for the first one.
 Who imports matches plays, and needs INSERT and DELETE on incomplete_imports too. Who asks what is answered by views
 (`soulrift matches` and others) reads, and needs to CREATE their schema once, or to SELECT there where others do.
 Who must not learn whose names private matches hide gets no right on openings, exports with --redact, and checks not."""

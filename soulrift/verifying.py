@@ -1,7 +1,9 @@
 """`soulrift verify`: the verdict on replay files, in words, data and exit status."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +12,12 @@ import msgspec
 from msgspec import Struct
 from rich.text import Text
 
+from domain.codec import CorruptRecordError
 from replays.differences import Difference
 from replays.verdicts import Judged, Verdict, gravest
 from replays.verify import Verified, of_checkpoint, verify_file
 from soulrift.board import table
-from soulrift.terminal import Output, bar
+from soulrift.terminal import Output, bar, complain
 
 if TYPE_CHECKING:
     from replays.evidence import Evidence, Held
@@ -72,16 +75,44 @@ def name_of(path: Path) -> str:
 def _verified(path: Path, against: Against) -> Iterator[Verified]:
     try:
         if begins_with(path, b"c2sp.org/tlog-proof"):
+            _see_nothing_to_compare(path, against)
             yield _proof(path, against)
         elif begins_with(path, b"PK\x03\x04"):
             from soulrift import bundling, keyrings
 
-            yield bundling.judge(path, keyrings.trust(against.trusted, against.keys))
+            yield bundling.judge(path, held(against), keyrings.trust(against.trusted, against.keys))
         else:
+            _see_compared(path, against)
             yield from verify_file(path, evidence_of(against))
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}"
         raise click.UsageError(message) from None
+
+
+def _see_nothing_to_compare(path: Path, against: Against) -> None:
+    if against.checkpoints:
+        message = f"{path} is a proof for the checkpoint in it; soulrift consistency compares that with another"
+        raise click.UsageError(message)
+
+
+def _see_compared(path: Path, against: Against) -> None:
+    """See that nobody believes a signature was judged where there is none."""
+    if against.trusted and not against.checkpoints:
+        message = f"--key says whose checkpoints count, but none is given for {path}; give one with --checkpoint"
+        raise click.UsageError(message)
+    if begins_with(path, b"soulrift/"):
+        message = f"{path} is a checkpoint: it is given with --checkpoint, to be compared with a record"
+        raise click.UsageError(message)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """End the program with the verdict where a record cannot be read."""
+    try:
+        yield
+    except CorruptRecordError as error:
+        complain(f"damaged: {error}")
+        sys.exit(STATUS["damaged"])
 
 
 def begins_with(path: Path, start: bytes) -> bool:
