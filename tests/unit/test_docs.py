@@ -109,7 +109,7 @@ def test_architecture_names_the_files_of_the_command_line() -> None:
     assert named == {path.name for path in (ROOT / "soulrift").glob("*.py")} - {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize(("document", "examples_shown"), [("projections.md", 2), ("python.md", 2)])
+@pytest.mark.parametrize(("document", "examples_shown"), [("privacy.md", 2), ("projections.md", 2), ("python.md", 3)])
 def test_python_examples_print_what_is_shown(
     document: str, examples_shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -222,7 +222,7 @@ class TestRecord:
         assert table.read == ["a"]
         table.append(ENTRIES[3], match="b")
         assert table.read == ["a", "b"]
-        assert table.sizes() == [1, 1, 1, 2, 2, 2, 3, 3]
+        assert table.sizes() == [1, 2, 1, 2, 1, 2, 3, 3, 3, 4, 4]
 
     def test_handing_out_that_fails(self) -> None:
         """Who hands out may raise; the checkpoints after that are over the whole record all the same."""
