@@ -3,19 +3,17 @@
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import msgspec
-import rlcard
-from rlcard.agents import RandomAgent
 
 from benchmarks.evidence import evidence
 from benchmarks.filling import one_match
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
 from benchmarks.mix import Table, recorded
 from benchmarks.recordings import recordings
+from benchmarks.simulation import simulations, uno
 from benchmarks.stores import stores
 from benchmarks.views import views
 from domain.application import SNAPSHOT_INTERVAL, Matches
@@ -64,25 +62,12 @@ def _random_player() -> int:
     return count
 
 
-def _uno() -> Callable[[], int]:
-    env = rlcard.make("uno", config={"seed": 1})
-    env.set_agents([RandomAgent(num_actions=env.num_actions) for _ in range(env.num_players)])
-
-    def games() -> int:
-        before = env.timestep
-        for _ in range(100):
-            env.run(is_training=False)
-        return int(env.timestep - before)
-
-    return games
-
-
 def commands_in_memory() -> list[Row]:
     """`decide` + `evolve`, and a random legal player, against rlcard's uno; the whole entry against the former."""
-    uno = _uno()
-    ours, peer, ratio = paired(_decide_and_evolve, uno, rounds=15)
+    play_uno = uno()
+    ours, peer, ratio = paired(_decide_and_evolve, play_uno, rounds=15)
     rows = [Row("decide + evolve, recorded mix : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 20)]
-    ours, peer, ratio = paired(_random_player, uno, rounds=15)
+    ours, peer, ratio = paired(_random_player, play_uno, rounds=15)
     rows.append(Row("random legal player : rlcard uno, random play", rate(ours), rate(peer), ratio, ">=", 4))
     ours, peer, ratio = paired(_whole_entries, _decide_and_evolve)
     worth = max(1 / ours / 40_000, 6 * ratio)  # either bar will do
@@ -216,5 +201,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    met = report([commands_in_memory, folds, hashes, stores, lengths, views, recordings, evidence], Path("build/bench.json"))
-    sys.exit(0 if met else 1)
+    groups = [commands_in_memory, folds, hashes, stores, lengths, views, recordings, evidence, simulations]
+    sys.exit(0 if report(groups, Path("build/bench.json")) else 1)

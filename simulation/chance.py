@@ -27,12 +27,14 @@ class Chance:
 
     def __init__(self, seed: int, match: int, use: str) -> None:
         key = sha256(f"soulrift {GENERATOR} seed {seed} match {match} {use}".encode()).digest()
-        self._bits = Philox(key=int.from_bytes(key[:16], "little"))
+        self._key = int.from_bytes(key[:16], "little")
+        self._bits: Philox | None = None
         self._drawn: list[int] = []
 
     def below(self, number: int) -> int:
         """A number from 0 to `number` - 1, each as likely (to within one part in 2^64 / `number`)."""
         if not self._drawn:
+            self._bits = self._bits or Philox(key=self._key)
             self._drawn = self._bits.random_raw(_AT_ONCE).tolist()[::-1]
         return self._drawn.pop() * number >> 64
 

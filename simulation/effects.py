@@ -1,6 +1,6 @@
 """What cards do: each effect as the commands that a game server would give for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from domain.rules import State
 from domain.rules import commands as c
@@ -133,6 +133,12 @@ _DOES: dict[str, Callable[[Effect, Doing], list[c.AnyCommand]]] = {
 }
 
 
-def targets(effect: Effect, state: State, player: str) -> Iterator[str]:
+def targets(effect: Effect, state: State, player: str) -> list[str]:
     """The cards to which this effect of a player could be done, in the order in which they came."""
-    return (name for name, card in state.battlefield.items() if fits(card, effect, player))
+    kind = "creature" if effect.on == "creature" else "other"
+    cards = [(name, card) for name, card in state.battlefield.items() if card.kind == kind]
+    if effect.whose != "all":
+        own = effect.whose == "own"
+        cards = [each for each in cards if (each[1].controller == player) is own]
+    condition = _CONDITIONS.get(effect.does)
+    return [name for name, card in cards if condition is None or condition(card)]

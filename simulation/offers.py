@@ -1,7 +1,6 @@
 """What a player may do at a table now: everything that is offered is accepted."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 from domain.rules import Payment, State
 from domain.rules.cards import MAX_RANK
@@ -30,6 +29,8 @@ class Offers:
         """How often a card could not be played since its cost could not be paid (P-6)."""
         self._state = state
         self._aimed: dict[str, Effect | None] = {}
+        self._piles: list[Pile] = []
+        self._quotes: dict[int, tuple[Payment, ...]] = {}
 
     def actions(self, seat: Seat, attacked: Sequence[str]) -> list[Action]:
         """What this player may do; `attacked` are those whom the player's creatures could attack."""
@@ -39,42 +40,41 @@ class Offers:
             fitting = [key for key in dict.fromkeys(seat.extra) if (seat.cards[key].rank or 0) <= rank]
             return [*(Action("summon", key) for key in fitting), CLOSE]
         piles = open_piles(state, seat.player)
+        if piles != self._piles:  # else what costs can be paid with is known from the decision before
+            self._piles, self._quotes = piles, {}
+        power = power_of(piles)
         event_is_free = state.turn is not None and state.turn.event is None
-        quotes: dict[int, tuple[Payment, ...]] = {}
-        found = self._plays(seat, piles, quotes, event_is_free=event_is_free)
+        found = self._plays(seat, power, event_is_free=event_is_free)
         if event_is_free:
-            for rank in range(1, min(MAX_RANK, power_of(piles)) + 1):
-                found += [Action("open", None, payment, rank) for payment in self._payments(piles, quotes, rank)]
+            for rank in range(1, min(MAX_RANK, power) + 1):
+                found += [Action("open", None, payment, rank) for payment in self._payments(rank)]
         found += [Action("attack", None, None, None, player) for player in attacked]
         if state.players[seat.player].life <= DESPAIR:
             found.append(CONCEDE)
         found.append(END)
         return found
 
-    def _plays(
-        self, seat: Seat, piles: list[Pile], quotes: dict[int, tuple[Payment, ...]], *, event_is_free: bool
-    ) -> list[Action]:
-        """The ways in which the cards of the hand may be played."""
+    def _plays(self, seat: Seat, power: int, *, event_is_free: bool) -> list[Action]:
+        """The ways in which the cards of the hand may be played, with so much power open to the player."""
         found: list[Action] = []
+        cards, free_cards = seat.cards, seat.free_cards
         for key in dict.fromkeys(seat.hand):
-            card = seat.cards[key]
-            payments: Sequence[Payment | None] = _NONE
+            card = cards[key]
+            cost = card.soulrift
             if card.event and not event_is_free:
                 continue
-            if card.soulrift:
-                payments = self._payments(piles, quotes, card.soulrift)
-                self.unaffordable += not payments
-            elif not seat.free_cards:
-                continue
-            if payments:
+            if cost > power:
+                self.unaffordable += 1
+            elif cost or free_cards:
+                payments = self._payments(cost) if cost else _NONE
                 aims = self.aims(seat, key, card)
                 found += [Action("play", key, payment, None, aim) for payment in payments for aim in aims]
         return found
 
-    def _payments(self, piles: list[Pile], quotes: dict[int, tuple[Payment, ...]], amount: int) -> tuple[Payment, ...]:
-        found = quotes.get(amount)
+    def _payments(self, amount: int) -> Sequence[Payment | None]:
+        found = self._quotes.get(amount)
         if found is None:
-            found = quotes[amount] = best_payments(piles, self._state.ruleset, amount, PAYMENTS)[0]
+            found = self._quotes[amount] = best_payments(self._piles, self._state.ruleset, amount, PAYMENTS)[0]
         return found
 
     def aims(self, seat: Seat, key: str, card: Card) -> Sequence[str | None]:
@@ -87,6 +87,5 @@ class Offers:
             effect = self._aimed[key] = next((each for each in card.effects if each.does in TARGETED), None)
         if effect is None:
             return _NONE
-        return list(islice(targets(effect, self._state, seat.player), CHOICES)) or (
-            () if card.kind == "spell" else _NONE
-        )
+        found = targets(effect, self._state, seat.player)[:CHOICES]
+        return found or (() if card.kind == "spell" else _NONE)

@@ -67,6 +67,8 @@ class Table:
         self._waiting: list[Waiting] = []
         self._keys: dict[str, tuple[Seat, str]] = {}
         """Of each card on the battlefield: whose it is, and which card of the pool."""
+        self._strength: dict[str, int] = {}
+        """How strong each card is in combat; what is no creature is not."""
         self._dealt = 0
         self._again: Seat | None = None
         self._turn_entry = 0
@@ -180,7 +182,10 @@ class Table:
 
     def _attacked(self, seat: Seat) -> list[str]:
         """Whom the player's creatures could attack."""
-        if not self._attackers(seat):
+        if not any(
+            card.controller == seat.player and card.entered < self._turn_entry and self._strength[name]
+            for name, card in self._state.battlefield.items()
+        ):
             return []
         return [each.player for each in self._seats if each is not seat and self._is_in(each)]
 
@@ -232,6 +237,7 @@ class Table:
         self._dealt += 1
         name = f"{key}-{self._dealt}"
         self._keys[name] = (seat, key)
+        self._strength[name] = seat.cards[key].attack
         return name
 
     def _summon(self, seat: Seat, key: str) -> None:
@@ -289,16 +295,12 @@ class Table:
     def _creatures(self, player: str, before: int) -> list[tuple[int, str]]:
         """The strength and name of a player's creatures that came before this entry, the strongest first."""
         found = [
-            (self._strength(name), name)
+            (self._strength[name], name)
             for name, card in self._state.battlefield.items()
             if card.controller == player and card.kind == "creature" and card.entered < before
         ]
         found.sort(key=lambda each: -each[0])
         return found
-
-    def _strength(self, name: str) -> int:
-        seat, key = self._keys[name]
-        return seat.cards[key].attack
 
     def _attack(self, seat: Seat, target: str) -> None:
         attackers = self._attackers(seat)

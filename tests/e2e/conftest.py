@@ -26,6 +26,8 @@ def run(tmp_path: Path) -> Run:
     """Runs the program in a folder of its own, as a user would."""
     environment = {key: value for key, value in os.environ.items() if key not in {"SOULRIFT_DB", "FORCE_COLOR"}}
 
+    environment["SOULRIFT_KEYS"] = str(tmp_path / "keys")
+
     def run_it(*arguments: str, stdin: str | bytes = "", **more: str) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(
             [sys.executable, "-m", "soulrift", *arguments],
