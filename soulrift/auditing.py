@@ -22,7 +22,7 @@ from replays.verify import beside_matches
 from replays.writing import WRITER
 from soulrift import keyrings
 from soulrift.board import table
-from soulrift.notation import WHY_BURNED, Names, correction_told
+from soulrift.notation import WHY_BURNED, Names, correction_told, power_told
 from soulrift.proving import write
 from soulrift.recordings import is_file, recording_of
 from soulrift.terminal import Output, bar, complain
@@ -197,11 +197,7 @@ BURN = ("entry", "event", "player", "for", "power", "life each", "life", "why")
 def burns(rows: Iterable[Burn], names: Names) -> Iterator[tuple[str, ...]]:
     """Each Soulburn with its arithmetic, in the columns of `BURN`."""
     for row in rows:
-        power = {
-            "overpay": f"{row.of} paid - {row.less} cost = {row.power}",
-            "fizzle": f"{row.of} cost",
-            "rift": f"rank {row.of} - {row.less} = {row.power}",
-        }[row.source]
+        power = power_told(row.source, row.of, row.less)
         what = f"Rift {row.rift}" if row.rift else f"payment {row.payment}"
         why = f"{WHY_BURNED[row.source]} ({row.rule})"
         life = f"{row.before} - {row.damage} = {row.life}"

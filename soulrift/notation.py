@@ -43,6 +43,13 @@ WHY_BURNED = {"overpay": "overpaid", "fizzle": "fizzled", "rift": "unused ranks"
 """What a source of Soulburn is called."""
 
 
+def power_told(source: str, of: int, less: int) -> str:
+    """The power level of a Soulburn as a sum (B-2 to B-4)."""
+    if source == "fizzle":
+        return f"{of} cost"
+    return f"{of} paid - {less} cost = {of - less}" if source == "overpay" else f"rank {of} - {less} = {of - less}"
+
+
 def soul(number: int, rank: int) -> str:
     """A Soul with a star for each rank above 0."""
     return f"Soul {number}{'★' * rank}"

@@ -16,7 +16,7 @@ from projections.soulburn import Soulburn, SoulburnTotal
 from projections.souls import SoulHistory, Use
 from soulrift.board import table
 from soulrift.charts import Chart
-from soulrift.notation import WHY_BURNED, Names, soul
+from soulrift.notation import WHY_BURNED, Names, power_told, soul
 
 
 def matches(rows: Iterable[MatchRow], limit: int) -> Iterator[Text]:
@@ -122,11 +122,7 @@ def soulburn(rows: Iterable[Soulburn], names: Names) -> Iterator[Text]:
 
 
 def _soulburn(row: Soulburn, names: Names) -> tuple[str, ...]:
-    power = {
-        "overpay": f"{row.of} paid - {row.less} cost = {row.power}",
-        "fizzle": f"{row.of} cost",
-        "rift": f"rank {row.of} - {row.less} = {row.power}",
-    }[row.source]
+    power = power_told(row.source, row.of, row.less)
     for_what = f"Rift {row.rift}" if row.rift else f"payment {row.payment}"
     why = f"{WHY_BURNED[row.source]} ({row.rule})"
     burns = (str(row.per_power), str(row.damage), str(row.life))
