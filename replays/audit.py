@@ -4,8 +4,8 @@ Nothing is believed that a record says of itself: whatever adds up is added up h
 what is told is of the entries before that.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -275,7 +275,7 @@ class _Books:
         rulings = [
             msgspec.structs.replace(each, actor=known.get(each.actor or "", each.actor)) for each in self._rulings
         ]
-        unusual = sorted([*self._clock.unusual, *self._acted(known)], key=lambda each: each.entry)
+        unusual = sorted([*self._clock.unusual(), *self._acted(known)], key=lambda each: each.entry)
         courses = [Course(player, tuple(points)) for player, points in self._courses.items()]
         return Audit(
             recording.match,
@@ -320,17 +320,20 @@ class _Books:
 
     def _acted(self, known: Mapping[str, str]) -> Iterator[Unusual]:
         """Commands that a player sent for another one, and rulings that a player sent."""
-        called = {known.get(name, name): player for player, name in self.state.names.items() if name}
+        names = {player: known.get(name, name) for player, name in self.state.names.items() if name}
+        times = Counter(names.values())
+        called = {name: player for player, name in names.items() if times[name] == 1}
         for entry, recorded, command in self._actors:
             actor = known.get(recorded, recorded)
             player = actor if actor in self.state.players else called.get(actor)
             if player is None:
                 continue
+            told = player if c.is_commitment(actor) else actor
             if isinstance(command, c.Ruling):
-                yield Unusual(entry, "actor", f"{actor}, who plays in this match, sent the ruling of {command.judge}")
+                yield Unusual(entry, "actor", f"{told}, who plays in this match, sent the ruling of {command.judge}")
             acts = who_acts(command)
             if acts is not None and acts != player:
-                yield Unusual(entry, "actor", f"{actor} sent a command by which {acts} acts")
+                yield Unusual(entry, "actor", f"{told} sent a command by which {acts} acts")
 
 
 def _opened(recording: Recording, verified: Verified) -> dict[str, str]:
@@ -363,35 +366,52 @@ class _Clock:
     """The times that commands tell: where they go backwards, and where many come within a second."""
 
     def __init__(self) -> None:
-        self.unusual: list[Unusual] = []
+        self._times: list[tuple[float, int]] = []
+        self._backwards: list[Unusual] = []
         self._latest: tuple[float, str, int] | None = None
-        self._recent = deque[tuple[float, int]]()
-        self._told_up_to = 0
 
     def take(self, entry: int, at: str) -> None:
         """Take in the time of an entry."""
         when = _seconds(at)
         if when is None:
             return
+        self._times.append((when, entry))
         if self._latest and when < self._latest[0]:
             _, latest, before = self._latest
-            self.unusual.append(
-                Unusual(entry, "time", f"at {at}, which is before {latest}, the time of entry {before}")
-            )
+            told = f"at {at}, which is before {latest}, the time of entry {before}"
+            self._backwards.append(Unusual(entry, "time", told))
         else:
             self._latest = (when, at, entry)
-        self._recent.append((when, entry))
-        while abs(when - self._recent[0][0]) >= 1:
-            self._recent.popleft()
-        if len(self._recent) >= BURST and self._recent[0][1] > self._told_up_to:
-            told = f"the {len(self._recent)} commands from entry {self._recent[0][1]} on came within a second"
-            self.unusual.append(Unusual(entry, "burst", told))
-            self._told_up_to = entry
+
+    def unusual(self) -> Iterator[Unusual]:
+        """What is unusual about them."""
+        yield from self._backwards
+        times = sorted(self._times)
+        first = last = -1  # of the burst that is being looked at
+        for at in range(BURST - 1, len(times)):
+            begin = at - BURST + 1
+            if times[at][0] - times[begin][0] >= 1:
+                continue
+            if begin > last:
+                yield from _burst(times[first : last + 1])
+                first = begin
+            last = at
+        yield from _burst(times[first : last + 1])
+
+
+def _burst(times: Sequence[tuple[float, int]]) -> Iterator[Unusual]:
+    """So many commands that came in one go, if there were any."""
+    if times:
+        entries = [entry for _, entry in times]
+        told = (
+            f"{len(entries):,} commands, entries {min(entries)} to {max(entries)}, came {BURST} or more within a second"
+        )
+        yield Unusual(min(entries), "burst", told)
 
 
 def _seconds(at: str) -> float | None:
     """A time as seconds; the calendar knows no leap seconds."""
     try:
-        return datetime.fromisoformat(at.replace(":60", ":59")).timestamp()
+        return datetime.fromisoformat(at.upper().replace(":60", ":59")).timestamp()
     except ValueError:
         return None

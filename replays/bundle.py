@@ -27,8 +27,8 @@ _ORDER = (
     VERIFY,
     REPLAY,
     KEYS,
-    r"checkpoints/[1-9][0-9]*\.note",
-    r"proofs/entry-[1-9][0-9]*\.tlog-proof",
+    r"checkpoints/[1-9][0-9]{0,8}\.note",
+    r"proofs/entry-[1-9][0-9]{0,8}\.tlog-proof",
     AUDIT,
     REPORT,
     SUMS,
@@ -121,6 +121,26 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     return content.getvalue()
 
 
+_NOT_READ = (NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, OSError)
+
+
+def _see_readable(members: list[zipfile.ZipInfo], size: int) -> None:
+    """See that each file stands once in a zip of this size, as it is, and that they are not more than that."""
+    names = [member.filename for member in members]
+    packed_ones = [member.filename for member in members if member.compress_type != zipfile.ZIP_STORED]
+    if len(set(names)) < len(names):
+        message = "a file stands in it twice"
+    elif packed_ones:
+        message = f"{packed_ones[0][:100]} is compressed"
+    elif sum(member.file_size for member in members) > size:
+        message = "its files are larger than the whole"
+    else:
+        for name in names:
+            _place(name)
+        return
+    raise BundleError(message)
+
+
 def unpacked(content: bytes) -> dict[str, bytes]:
     """The files of a bundle, by name.
 
@@ -130,13 +150,9 @@ def unpacked(content: bytes) -> dict[str, bytes]:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as found:
-            names = found.namelist()
-            stored = [info for info in found.infolist() if info.compress_type != zipfile.ZIP_STORED]
-            if len(set(names)) < len(names) or stored:
-                message = "a file stands in it twice" if not stored else f"{stored[0].filename} is compressed"
-                raise BundleError(message)
-            files = {name: found.read(name) for name in names}
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
+            _see_readable(found.infolist(), len(content))
+            files = {name: found.read(name) for name in found.namelist()}
+    except (*_NOT_READ, zipfile.BadZipFile) as error:
         message = f"it is no whole zip file: {error}"
         raise BundleError(message) from None
     missing = _REQUIRED - files.keys()

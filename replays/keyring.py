@@ -58,7 +58,7 @@ class KnownKey(Struct, frozen=True):
         if at is None:
             return None
         try:
-            when = datetime.fromisoformat(at)
+            when = datetime.fromisoformat(at.upper())
             if self.since is not None and when < datetime.fromisoformat(self.since):
                 return f"{self.label} was made at {self.since}, after that"
             if self.until is not None and when > datetime.fromisoformat(self.until):

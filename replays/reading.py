@@ -176,14 +176,24 @@ class Reader:
         self.newer: int | None = None
         """The format of an archive, if it is not known; then nothing is read of it."""
         self._file = file
+        self._matches: Iterator[Recording] = iter(())
         self._next: Found | None = None
         self._number, self._byte = 0, 0
         self._cut: DamageError | None = None
         self._cut_told = False
         self._advance()
 
-    def recordings(self) -> Iterator[Recording]:  # noqa: C901, PLR0912 - what may follow what, in one place
+    def recordings(self) -> Iterator[Recording]:
         """The matches of the file, those behind a damaged one among them. The entries of each are read meanwhile."""
+        self._matches = self._recordings()
+        return self._matches
+
+    def finish(self) -> None:
+        """Read what is left, so that `damages` are complete."""
+        for _ in self._matches:
+            pass
+
+    def _recordings(self) -> Iterator[Recording]:  # noqa: C901, PLR0912 - what may follow what, in one place
         archive = self.archive = self._archive()
         if self.newer:
             return

@@ -104,9 +104,15 @@ def with_checkpoints(verified: Verified, judged: Sequence[Judged]) -> Verified:
     checkpoints = (*verified.checkpoints, *judged)
     if judged and verified.line is None:
         worst = min(checkpoints, key=lambda each: GRAVEST_FIRST.index(each.verdict or "damaged"))
-        reason = None if worst.verdict == "exact" else of_checkpoint(worst)
+        reason = _unsigned_tail(verified.entries, checkpoints) if worst.verdict == "exact" else of_checkpoint(worst)
         verified = msgspec.structs.replace(verified, verdict=worst.verdict or "damaged", reason=reason)
     return msgspec.structs.replace(verified, checkpoints=checkpoints)
+
+
+def _unsigned_tail(entries: int, checkpoints: Sequence[Judged]) -> str | None:
+    """That the last entries were signed by nobody, where others were."""
+    size = max(each.size or 0 for each in checkpoints)
+    return f"those behind entry {size:,} were signed by nobody" if size < entries else None
 
 
 def of_checkpoint(judged: Judged) -> str:

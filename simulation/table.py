@@ -71,6 +71,7 @@ class Table:
         """How strong each card is in combat; what is no creature is not."""
         self._dealt = 0
         self._again: Seat | None = None
+        self._turns = 0
         self._turn_entry = 0
 
     # ------------------------------------------------------------ the match
@@ -95,7 +96,7 @@ class Table:
         for seat in self._seats:
             seat.hand = [seat.library.pop() for _ in range(HAND)]
         at = self._chance.below(len(self._seats))
-        for _ in range(MOST_TURNS):
+        while self._turns < MOST_TURNS:
             seat = self._again or self._seats[at]
             if self._again is None:
                 at = (at + 1) % len(self._seats)
@@ -112,6 +113,7 @@ class Table:
         return self._state.status == "running" and not self._state.players[seat.player].defeated
 
     def _turn(self, seat: Seat) -> Generator[tuple[Seat, list[Action]], Action, None]:
+        self._turns += 1
         self._give(c.BeginTurn(player=seat.player))
         self._turn_entry = self._state.entries
         seat.free_cards = FREE_CARDS

@@ -25,7 +25,7 @@ from soulrift.board import table
 from soulrift.notation import WHY_BURNED, Names, correction_told, power_told
 from soulrift.proving import write
 from soulrift.recordings import is_file, recording_of
-from soulrift.terminal import Output, bar, complain
+from soulrift.terminal import Output, bar, complain, spelled_out
 from soulrift.verifying import (
     STATUS,
     Against,
@@ -46,6 +46,8 @@ def run(name: str, db: str, match: str | None, against: Against, form: str, out:
     try:
         with _source(name, db, match, against) as (reader, recording, evidence), bar("re-executing"):
             found = audit(recording, evidence, entries.append if form == "html" else None)
+            if not reader.archive:
+                reader.finish()
             beside = [] if reader.archive else list(beside_matches(reader))
     except (CorruptRecordError, BundleError) as error:
         return _damaged(name, str(error), form)
@@ -68,11 +70,15 @@ def _source(
             yield *found, evidence_of(against)
         return
     files = bundle.unpacked(path.read_bytes())
-    trust = Trust(keyrings.trust(against.trusted, against.keys).pinned, bundle.keys(files))
+    along = () if against.trusted else bundle.keys(files)  # who names a key wants no other
+    trust = Trust(keyrings.trust(against.trusted, against.keys).pinned, along)
     reader = Reader(io.BytesIO(files[bundle.REPLAY]))
     recording = next(reader.recordings(), None)
-    if recording is None:
-        raise BundleError(str(reader.damages[0]))
+    if recording is None or reader.archive:
+        message = (
+            f"{bundle.REPLAY}: {reader.damages[0] if reader.damages else 'an archive is not the record of a match'}"
+        )
+        raise BundleError(message)
     if match not in {None, recording.match}:
         message = f"there is no match {match} in {path}"
         raise click.UsageError(message)
@@ -97,7 +103,7 @@ def _written(found: Audit, entries: Iterable[Entry], form: str) -> bytes:
         return page(found, entries).encode()
     if form == "json":
         return msgspec.json.encode(as_data(found)) + b"\n"
-    return "".join(f"{line.plain}\n" for line in lines(found)).encode()
+    return "".join(f"{spelled_out(line.plain)}\n" for line in lines(found)).encode()
 
 
 def as_data(found: Audit) -> dict[str, Any]:

@@ -22,7 +22,13 @@ from urllib.parse import quote
 
 HERE = Path(__file__).resolve().parent
 
-OKAY, TAMPERED, DAMAGED, UNSIGNED, FIRST_USE, INCOMPLETE, ANOTHER = 0, 1, 4, 5, 6, 7, 8
+OKAY, TAMPERED, USAGE, DAMAGED, UNSIGNED, FIRST_USE, INCOMPLETE, ANOTHER = 0, 1, 2, 4, 5, 6, 7, 8
+
+FILES = (
+    r"README\.txt|verify\.py|replay\.soulrift\.jsonl|keys\.txt|audit\.json|report\.html"
+    r"|checkpoints/[1-9][0-9]{0,8}\.note|proofs/entry-[1-9][0-9]{0,8}\.tlog-proof"
+)
+"""The files of a bundle."""
 
 SPKI = bytes.fromhex("302a300506032b6570032100")
 """What stands before the 32 bytes of an Ed25519 key that openssl reads."""
@@ -137,8 +143,8 @@ def check_sums() -> list[str]:
     """All files are as they were listed, and there are no others."""
     listed = {}
     for line in read("SHA256SUMS").decode("utf-8", "replace").splitlines():
-        found = matched(r"([0-9a-f]{64})  ([A-Za-z0-9./-]+)", line, f"SHA256SUMS has a line {line[:80]!r}")
-        see(found[2] not in listed and ".." not in found[2], DAMAGED, f"SHA256SUMS has a line {line[:80]!r}")
+        found = matched(rf"([0-9a-f]{{64}})  ({FILES})", line, f"SHA256SUMS has a line {line[:80]!r}")
+        see(found[2] not in listed, DAMAGED, f"SHA256SUMS has a line {line[:80]!r}")
         listed[found[2]] = found[1]
     for name, digest in listed.items():
         see(sha256(read(name)).hex() == digest, DAMAGED, f"{name} is not as it was written")
@@ -207,7 +213,7 @@ def parse_note(content: bytes, what: str) -> tuple[bytes, list[str], list[tuple[
         lines, signatures = text.decode().split("\n"), under.decode().splitlines()
     except UnicodeDecodeError:
         raise RefusedError(DAMAGED, f"{what} is no signed checkpoint") from None
-    sized = blank and re.match(".+\n[1-9][0-9]*\n.+", "\n".join(lines))
+    sized = blank and re.match(".+\n[1-9][0-9]{0,17}\n.+", "\n".join(lines))
     see(sized, DAMAGED, f"{what} is no signed checkpoint")
     signed = []
     for line in signatures:
@@ -216,7 +222,7 @@ def parse_note(content: bytes, what: str) -> tuple[bytes, list[str], list[tuple[
     return text + b"\n", lines, signed
 
 
-def check_checkpoint(name: str, content: bytes, record: Record, keys: list[Key]) -> tuple[int, bytes]:
+def check_checkpoint(name: str, content: bytes, record: Record, keys: list[Key]) -> tuple[int, bytes, bool]:
     """A checkpoint is of this match and this record, and one of these keys signed it; the label of the key."""
     match, leaves = record.match, record.leaves
     text, (origin, number, told, *_), signed = parse_note(content, name)
@@ -232,18 +238,17 @@ def check_checkpoint(name: str, content: bytes, record: Record, keys: list[Key])
         f"the first {size} entries are not those of {name}",
     )
     say(f"ok    {name}: the first {size} entries are those that were signed")
-    for key, signature in by:
-        check_signature(name, text, key, signature)
-    return size, unbase64(told, name)
+    checked = [check_signature(name, text, key, signature) for key, signature in by]
+    return size, unbase64(told, name), all(checked)
 
 
-def check_signature(name: str, text: bytes, key: Key, signature: bytes) -> None:
-    """A signature is the key's, if openssl is there to tell."""
+def check_signature(name: str, text: bytes, key: Key, signature: bytes) -> bool:
+    """A signature is the key's, if there is an openssl that can tell; whether there is."""
     label = f"{key.name}+{key.key_id.hex()}"
     openssl = shutil.which("openssl")
     if openssl is None:
         say(f"--    {name}: NOT checked whether {label} signed it: there is no openssl on this machine")
-        return
+        return False
     with tempfile.TemporaryDirectory() as folder:
         pem, signed, text_file = (Path(folder) / each for each in ("key.pem", "signature", "text"))
         encoded = base64.b64encode(SPKI + key.public).decode()
@@ -252,20 +257,25 @@ def check_signature(name: str, text: bytes, key: Key, signature: bytes) -> None:
         text_file.write_bytes(text)
         verify = [openssl, "pkeyutl", "-verify", "-pubin", "-inkey", str(pem), "-rawin", "-in", str(text_file)]
         done = subprocess.run([*verify, "-sigfile", str(signed)], capture_output=True, check=False)  # noqa: S603
+    if done.returncode and b"Verification Failure" not in done.stdout + done.stderr:
+        say(f"--    {name}: NOT checked whether {label} signed it: this machine's openssl cannot tell")
+        return False
     see(done.returncode == 0, UNSIGNED, f"{name}: the signature in the name of {label} is not its own")
     say(f"ok    {name}: {label} signed it")
+    return True
 
 
-def check_proof(name: str, content: bytes, record: Record, checkpoints: dict[bytes, tuple[int, bytes]]) -> None:
+def check_proof(name: str, content: bytes, record: Record, checkpoints: dict[bytes, tuple[int, bytes, bool]]) -> None:
     """A proof is of an entry as it stands in the record, and leads to a root that was signed."""
     head, _, note = content.decode("utf-8", "replace").partition("\n\n")
-    form = r"c2sp\.org/tlog-proof@v1\nextra (\S+)\nindex (0|[1-9][0-9]*)((?:\n\S+)*)"
+    form = r"c2sp\.org/tlog-proof@v1\nextra (\S+)\nindex (0|[1-9][0-9]{0,17})((?:\n\S+)*)"
     found = matched(form, head, f"{name} is no proof")
     line, index = unbase64(found[1], name), int(found[2])
     see(record.entries[index : index + 1] == [line], ANOTHER, f"{name} is not about an entry of this record")
     proof = [unbase64(each, name) for each in found[3].split()]
     see(note.encode() in checkpoints, DAMAGED, f"{name} is not about one of the checkpoints")
-    size, signed = checkpoints[note.encode()]
+    size, signed, _ = checkpoints[note.encode()]
+    see(name == f"proofs/entry-{index + 1}.tlog-proof", TAMPERED, f"{name} is the proof of entry {index + 1}")
     see(root_by_proof(index, size, leaf(line), proof) == signed, ANOTHER, f"{name} does not lead to what was signed")
     say(f"ok    {name}: entry {index + 1} is among those that were signed")
 
@@ -297,38 +307,57 @@ def check_judgment(events: list[Any]) -> None:
     say(f"ok    audit.json: life adds up: {', '.join(f'{player} {left}' for player, left in life.items())}")
 
 
-def main(arguments: list[str]) -> int:
+def check_all(pinned: list[Key]) -> int:
     """Check everything; the exit status."""
-    *option, key = arguments or ["--key", ""]
-    pinned = [key.strip()] if key else []
-    if option != ["--key"]:
-        sys.stderr.write("usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
-        return 2
-    try:
-        listed = check_sums()
-        record = check_record()
-        keys = [parse_key(text) for text in pinned or read("keys.txt").decode("utf-8", "replace").splitlines()]
-        checkpoints = {}
-        for name in sorted(name for name in listed if name.startswith("checkpoints/")):
-            content = read(name)
-            checkpoints[content] = check_checkpoint(name, content, record, keys)
-        see(checkpoints, UNSIGNED, "there is no checkpoint in it")
-        for name in sorted(name for name in listed if name.startswith("proofs/")):
-            check_proof(name, read(name), record, checkpoints)
-        check_judgment(record.events)
-    except RefusedError as refused:
-        say(f"NO    {refused}")
-        say(f"\nVerdict: refused, exit status {refused.status}; README.txt tells what that means.")
-        return refused.status
+    listed = check_sums()
+    record = check_record()
+    keys = pinned or [parse_key(text) for text in read("keys.txt").decode("utf-8", "replace").splitlines()]
+    checkpoints = {}
+    for name in sorted(name for name in listed if name.startswith("checkpoints/")):
+        content = read(name)
+        checkpoints[content] = check_checkpoint(name, content, record, keys)
+    see(checkpoints, UNSIGNED, "there is no checkpoint in it")
+    for name in sorted(name for name in listed if name.startswith("proofs/")):
+        check_proof(name, read(name), record, checkpoints)
+    check_judgment(record.events)
     say("--    NOT checked: whether the events follow from the commands by the rules; `soulrift verify` does that")
-    if shutil.which("openssl") is None:
-        say("\nVerdict: all of it fits, but nobody checked who signed it: do this where there is openssl.")
+    covered = max(size for size, _, _ in checkpoints.values())
+    tail = len(record.entries) - covered
+    if tail:
+        say(f"--    NOT signed by anybody: the last {tail} entries, from {covered + 1} on")
+    fits = f"the first {covered} entries fit" if tail else "all of it fits"
+    if not all(checked for _, _, checked in checkpoints.values()):
+        say(f"\nVerdict: {fits}, but nobody checked who signed it: do this where there is a newer openssl.")
         return UNSIGNED
     if pinned:
-        say("\nVerdict: all of it fits, and it is signed by the key that you named.")
+        say(f"\nVerdict: {fits}, and it is signed by the key that you named.")
         return OKAY
-    say("\nVerdict: all of it fits, but the keys came along with it. Ask the organiser for the key, and use --key.")
+    say(f"\nVerdict: {fits}, but the keys came along with it. Ask the organiser for the key, and use --key.")
     return FIRST_USE
+
+
+def main(arguments: list[str]) -> int:
+    """Check everything, for the keys that came along or for one that is named; the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        pinned = [parse_key(arguments[1].strip())] if arguments[:1] == ["--key"] and len(arguments[1:]) == 1 else []
+    except RefusedError as refused:
+        sys.stderr.write(f"{refused}; copy all of it\n")
+        return USAGE
+    if arguments and not pinned:
+        sys.stderr.write("usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
+        return USAGE
+    try:
+        return check_all(pinned)
+    except RefusedError as refused:
+        status, told = refused.status, str(refused)
+    except Exception as error:  # noqa: BLE001 - whatever somebody wrote into these files is answered in words
+        status, told = DAMAGED, f"something in it is not as it must be: {error!r}"
+    say(f"NO    {told}")
+    say(f"\nVerdict: refused, exit status {status}; README.txt tells what that means.")
+    return status
 
 
 if __name__ == "__main__":

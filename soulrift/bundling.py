@@ -1,7 +1,7 @@
 """`soulrift bundle`: a record with everything by which a stranger can check it; and bundles, judged."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,16 @@ from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
 from replays.evidence import Evidence, Held, Trust
 from replays.merkle import ProvingTree
 from replays.notes import VerifierKey
-from replays.proofs import inclusion_file
+from replays.proofs import InclusionProof, inclusion_file
 from replays.reading import Reader, Recording
 from replays.verdicts import Verdict
-from replays.verify import Verified, beside_matches, verify_recording
+from replays.verify import Verified, beside_matches
 from replays.writing import WRITER, write_match
 from soulrift import keyrings, store
 from soulrift.auditing import as_data
-from soulrift.proving import end_unless_exact, fitting, identity, see_entry, write
+from soulrift.proving import fitting, identity, proven, write
 from soulrift.recordings import see_whole
 from soulrift.report import page
-from soulrift.terminal import bar
 from soulrift.verifying import damage_told
 
 _HERE = Path(__file__).parent
@@ -52,14 +51,15 @@ def make(request: Request, out: str, db: str, *, replace: bool) -> None:
         click.UsageError: a checkpoint is signed by no key of the folder; or an entry came after all of them.
 
     """
+    origin = None if request.checkpoints else origin_of(identity(db), request.match)
     with store.open_to_read(db) as matches:
         replay = _replay(matches, request)
-        tree, lines = _proven(replay, request)
-        notes = _notes(matches, db, tree, request)
+    tree, lines = proven(next(Reader(io.BytesIO(replay)).recordings()), request.entries)
+    notes = _notes(origin, tree, request)
     keys = _keys(notes, request)
     files = {
         bundle.REPLAY: replay,
-        bundle.KEYS: "".join(f"{key}\n" for key in keys).encode(),
+        bundle.KEYS: _key_lines(keys),
         **{bundle.checkpoint_name(number): note for number, note in enumerate(notes, 1)},
         **{bundle.proof_name(entry): _proof(tree, entry, line, notes) for entry, line in lines.items()},
     }
@@ -82,30 +82,12 @@ def _recording(replay: bytes) -> tuple[Reader, Recording | None]:
     return reader, next(reader.recordings(), None)
 
 
-def _proven(replay: bytes, request: Request) -> tuple[ProvingTree, dict[int, bytes]]:
-    """The tree over a record that re-executes, and the lines of the entries that are asked for."""
-    tree, lines = ProvingTree(), dict[int, bytes]()
-
-    def seen(line: bytes) -> None:
-        tree.append(line)
-        if tree.size in request.entries:
-            lines[tree.size] = line
-
-    _, recording = _recording(replay)
-    if recording:
-        with bar("re-executing"):
-            end_unless_exact(verify_recording(recording, seen))
-    for entry in request.entries:
-        see_entry(tree, request.match, entry)
-    return tree, lines
-
-
-def _notes(matches: Matches, db: str, tree: ProvingTree, request: Request) -> list[bytes]:
+def _notes(origin: str | None, tree: ProvingTree, request: Request) -> list[bytes]:
     """The checkpoints of a bundle; one that is signed for it tells no time, so that its bytes are always the same."""
-    if request.checkpoints:
+    if origin is None:
         return [path.read_bytes() for path in request.checkpoints if fitting(path, tree, request.match)]
     key = keyrings.signer(request.keys, request.signer)
-    return [Checkpoint(origin_of(identity(matches, db), request.match), tree.size, tree.root()).signed(key)]
+    return [Checkpoint(origin, tree.size, tree.root()).signed(key)]
 
 
 def _keys(notes: list[bytes], request: Request) -> list[VerifierKey]:
@@ -152,34 +134,55 @@ def _readme(judgment: Audit) -> bytes:
 # ------------------------------------------------------------ judging one
 
 
-def judge(path: Path, more: Sequence[Held], trust: Trust) -> Verified:
-    """The verdict on a bundle: on the record, its evidence and more of it, and whether the rest says what they say."""
+def judge(path: Path, more: Sequence[Held], trust: Trust, *, along: bool) -> Verified:
+    """The verdict on a bundle: on the record, its evidence and more of it, and whether the rest says what they say.
+
+    `along`: the keys that came along with it count, for what that is worth.
+    """
     try:
         files = bundle.unpacked(path.read_bytes())
-        keys, proofs = bundle.keys(files), bundle.proofs(files)
+        keys = bundle.keys(files)
+        proofs = bundle.proofs(files)
     except BundleError as error:
         return Verified(None, "damaged", 0, str(error))
     reader, recording = _recording(files[bundle.REPLAY])
-    lines = list[bytes]()
-    if recording is None:
-        return next(beside_matches(reader))
-    held = bundle.held(files)
-    found = audit(
-        recording,
-        Evidence([*held, *more], Trust(trust.pinned, keys)),
-        lambda entry: lines.append(entry.line),
-    ).verified
+    lines, held = list[bytes](), bundle.held(files)
+    evidence = Evidence([*held, *more], Trust(trust.pinned, keys if along else ()))
+    found = audit(recording, evidence, lambda entry: lines.append(entry.line)).verified if recording else None
+    reader.finish()
+    beside = next(beside_matches(reader), None)
+    if found is None or beside or reader.archive:
+        return beside or Verified(None, "damaged", 0, f"{bundle.REPLAY} is an archive, not the record of a match")
     if found.verdict not in {"exact", "first-use"}:
         return found
-    beside = next(beside_matches(reader), None)
-    if beside or not held:
-        return beside or _changed(found, "unsigned", "there is no checkpoint in it")
-    notes = {each.content for each in held}
+    if not held:
+        return _changed(found, "unsigned", "there is no checkpoint in it")
+    fault = _fault(files, proofs, lines) or _false_key(files, keys, held)
+    return _changed(found, "tampered", fault) if fault else _compared(files, keys, found)
+
+
+def _fault(files: Mapping[str, bytes], proofs: Mapping[str, InclusionProof], lines: Sequence[bytes]) -> str | None:
+    """Which proof is none of this record, for a checkpoint that is in the bundle, by the name of its entry."""
+    notes = {each.content for each in bundle.held(files)}
     for name, proof in proofs.items():
-        entry = proof.index
-        if not proof.holds() or lines[entry : entry + 1] != [proof.line] or _note_of(files[name]) not in notes:
-            return _changed(found, "tampered", f"{name} is no proof of this record for a checkpoint of it")
-    return _compared(files, keys, found)
+        at = proof.index
+        fits = proof.holds() and lines[at : at + 1] == [proof.line] and name == bundle.proof_name(at + 1)
+        if not fits or _note_of(files[name]) not in notes:
+            return f"{name} is no proof of this entry for a checkpoint of this record"
+    return None
+
+
+def _false_key(files: Mapping[str, bytes], keys: Sequence[VerifierKey], held: Sequence[Held]) -> str | None:
+    """That the keys are not those that signed, each once."""
+    notes = [parse_checkpoint(each.content)[1] for each in held]
+    signed = dict.fromkeys(key for note in notes for key in note.signed_by(keys))
+    if files[bundle.KEYS] == _key_lines(signed):
+        return None
+    return f"{bundle.KEYS} holds other keys than those that signed"
+
+
+def _key_lines(keys: Iterable[VerifierKey]) -> bytes:
+    return "".join(f"{key}\n" for key in keys).encode()
 
 
 def _note_of(proof: bytes) -> bytes:
@@ -218,8 +221,10 @@ def _compared(files: Mapping[str, bytes], keys: tuple[VerifierKey, ...], found: 
         return _changed(found, "tampered", f"{bundle.AUDIT} says of {wrong} something else than the record")
     if told.get("writer") != WRITER:
         others = ", ".join(name for name in made if name != bundle.AUDIT)
-        more = f"; {others} are of {told.get('writer')}, and were not compared"
-        return msgspec.structs.replace(found, reason=(found.reason or f"{found.entries:,} entries re-executed") + more)
+        reason = (
+            f"{others} are of {told.get('writer')!r}, and cannot be compared by {WRITER}; the record is {found.verdict}"
+        )
+        return _changed(found, "unverifiable", reason)
     changed = next((name for name, content in made.items() if files[name] != content), None)
     if changed:
         return _changed(found, "tampered", f"{changed} is not what goes with this record")

@@ -61,8 +61,9 @@ class Names:
     A commitment says nothing: who has one for a name is called as in commands.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int | None = None) -> None:
         self.players: dict[str, str] = {}
+        self._longest = longest
         self._cards: dict[str, str] = {}
         self._living: Counter[str] = Counter()
 
@@ -76,9 +77,9 @@ class Names:
         return names
 
     @classmethod
-    def seated(cls, players: dict[str, str | None]) -> "Names":
-        """The names of players alone, from each to the name for display."""
-        names = cls()
+    def seated(cls, players: dict[str, str | None], longest: int | None = None) -> "Names":
+        """The names of players alone, from each to the name for display; cut to this length, if one is given."""
+        names = cls(longest)
         names.players = called(players)
         return names
 
@@ -102,12 +103,16 @@ class Names:
 
     def player(self, player: str | None) -> str:
         """What this player is called; nothing for nobody."""
-        return self.players.get(player, player) if player else ""
+        return self._short(self.players.get(player, player)) if player else ""
+
+    def _short(self, name: str) -> str:
+        """A name, cut where there is little room."""
+        return name if self._longest is None or len(name) <= self._longest else name[: self._longest - 1] + "…"
 
     def card(self, card: str) -> str:
         """What this card is called; its own name beside it where several are called so."""
-        shown = self._cards.get(card, card)
-        return f"{shown} [{card}]" if shown != card and self._living[shown] > 1 else shown
+        shown = self._short(self._cards.get(card, card))
+        return f"{shown} [{card}]" if shown != card and self._living[self._cards.get(card, card)] > 1 else shown
 
 
 class Notation:

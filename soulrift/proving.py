@@ -2,92 +2,88 @@
 
 import secrets
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import click
 from msgspec import Struct
 
-from domain.application import EntryNotFoundError, Matches
+from domain.application import EntryNotFoundError
 from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
 from replays.evidence import Opened, Trust, judge_extension
 from replays.merkle import EMPTY, ProvingTree
-from replays.notes import Note, NoteError
+from replays.notes import Note, NoteError, SignerKey
 from replays.proofs import consistency_file, inclusion_file, parse_consistency
+from replays.reading import Recording
 from replays.verdicts import Judged, Verdict
-from replays.verify import Verified, verify_recording
+from replays.verify import verify_recording
 from soulrift import keyrings, store
 from soulrift.archives import destination
 from soulrift.recordings import in_store, lines_of
 from soulrift.terminal import Output, bar, complain
 from soulrift.verifying import STATUS, checkpoint_line, damage_told, name_of, told
 
-
-class Proven(Struct, frozen=True):
-    """A record that re-executes: its lines as a tree that proves, and the one line that was wanted."""
-
-    tree: ProvingTree
-    line: bytes | None
+Lines = dict[int, bytes]
+"""Lines of entries, by number."""
 
 
-def proven(matches: Matches, match: str, entry: int | None = None) -> Proven:
-    """The record of a match, once it is seen that it re-executes; otherwise the program ends with the verdict."""
-    tree, lines = ProvingTree(), dict[int, bytes]()
+def proven(recording: Recording, wanted: Collection[int] = ()) -> tuple[ProvingTree, Lines]:
+    """A record that re-executes, as a tree that proves, and the lines of the entries that are wanted.
+
+    The program ends with the verdict where the record does not re-execute.
+
+    Raises:
+        EntryNotFoundError: it has not these entries.
+
+    """
+    tree, lines = ProvingTree(), Lines()
 
     def seen(line: bytes) -> None:
         tree.append(line)
-        if tree.size == entry:
+        if tree.size in wanted:
             lines[tree.size] = line
 
-    with damage_told(), in_store(matches, match) as (_, recording), bar("re-executing"):
+    with bar("re-executing"):
         verified = verify_recording(recording, seen)
-    end_unless_exact(verified)
-    return Proven(tree, lines.get(entry or 0))
-
-
-def end_unless_exact(verified: Verified) -> None:
-    """End the program with the verdict on a record that does not re-execute."""
     if verified.verdict != "exact":
         complain(f"{verified.match}: {verified.verdict}: {told(verified)}; what does not re-execute is not signed")
         sys.exit(STATUS[verified.verdict])
+    for entry in wanted:
+        _see_entry(tree, recording.match, entry)
+    return tree, lines
 
 
-def identity(matches: Matches, db: str) -> str:
-    """The identity of the store, which gets one now if it has none."""
-    known = matches.recorder.identity()
-    if known is not None:
-        return known
-    with store.open_to_go_on(db) as writable:
-        return writable.recorder.identify(secrets.token_hex(8))
+def _see_entry(tree: ProvingTree, match: str, entry: int) -> None:
+    if not 1 <= entry <= tree.size:
+        message = f"{match} has the entries 1 to {tree.size}, not {entry}"
+        raise EntryNotFoundError(message)
 
 
-def sign(matches: Matches, db: str, tree: ProvingTree, match: str, signer: str | None, keys: Path, at: int) -> bytes:
+def identity(db: str) -> str:
+    """The identity of a store, which gets one now if it has none."""
+    with store.open_to_read(db) as matches:
+        known = matches.recorder.identity()
+    if known is None:
+        with store.open_to_go_on(db) as matches:
+            known = matches.recorder.identify(secrets.token_hex(8))
+    return known
+
+
+def _signed(tree: ProvingTree, origin: str, key: SignerKey, at: int) -> bytes:
     """The signed checkpoint of a match as of entry `at`."""
-    key = keyrings.signer(keys, signer)
-    return Checkpoint(origin_of(identity(matches, db), match), at, tree.root(at), keyrings.now()).signed(key)
+    return Checkpoint(origin, at, tree.root(at), keyrings.now()).signed(key)
 
 
 def checkpoint(
     match: str, at: int | None, signer: str | None, out: str | None, folder: Path, db: str, *, replace: bool
 ) -> None:
     """Sign what the record of a match is, and write that."""
-    with store.open_to_read(db) as matches:
-        tree = proven(matches, match).tree
-        size = see_entry(tree, match, tree.size if at is None else at)
-        note = sign(matches, db, tree, match, signer, folder, size)
+    key, origin = keyrings.signer(folder, signer), origin_of(identity(db), match)
+    with store.open_to_read(db) as matches, damage_told(), in_store(matches, match) as (_, recording):
+        tree, _ = proven(recording, [] if at is None else [at])
+    size = tree.size if at is None else at
+    note = _signed(tree, origin, key, size)
     write(note, out, db, f"{match} as of entry {size:,}, signed by {_signers(note)}", replace=replace)
-
-
-def see_entry(tree: ProvingTree, match: str, entry: int) -> int:
-    """An entry that the record has.
-
-    Raises:
-        EntryNotFoundError: it has not.
-
-    """
-    if not 1 <= entry <= tree.size:
-        message = f"{match} has the entries 1 to {tree.size}, not {entry}"
-        raise EntryNotFoundError(message)
-    return entry
 
 
 def _signers(note: bytes) -> str:
@@ -117,16 +113,18 @@ def prove(
     match: str, entry: int, out: str, held: Path | None, signer: str | None, folder: Path, db: str, *, replace: bool
 ) -> None:
     """Prove that an entry is in the record of a match, and write that."""
-    with store.open_to_read(db) as matches:
-        found = proven(matches, match, entry)
-        tree = found.tree
-        see_entry(tree, match, entry)
-        note = sign(matches, db, tree, match, signer, folder, tree.size) if held is None else held.read_bytes()
-    of = parse_checkpoint(note)[0] if held is None else fitting(held, tree, match)
+    signing = (origin_of(identity(db), match), keyrings.signer(folder, signer)) if held is None else None
+    with store.open_to_read(db) as matches, damage_told(), in_store(matches, match) as (_, recording):
+        tree, lines = proven(recording, [entry])
+    if signing:
+        note = _signed(tree, *signing, tree.size)
+        of = parse_checkpoint(note)[0]
+    elif held:
+        of, note = fitting(held, tree, match), held.read_bytes()
     if entry > of.size:
         message = f"{held} is about the first {of.size:,} entries only; entry {entry} came later"
         raise click.UsageError(message)
-    proof = inclusion_file(found.line or b"", entry - 1, tree.inclusion_proof(entry - 1, of.size), note)
+    proof = inclusion_file(lines[entry], entry - 1, tree.inclusion_proof(entry - 1, of.size), note)
     write(proof, out, db, f"entry {entry} of {match}, among {of.size:,} entries", replace=replace)
 
 

@@ -23,11 +23,17 @@ from soulrift.verifying import checkpoint_line, shown, told, untold
 LARGEST = 290_000
 """Bytes of a page. Of a match that is too long for that, the entries are told that matter most."""
 
-LONGEST_TABLE = 300
-"""Rows of each other table that are told; the rest is in the data."""
+TABLES = (300, 100, 30)
+"""So many rows of each other table are told, at most; fewer where they take more than `LARGEST_TABLES`."""
+
+LARGEST_TABLES = 200_000
+"""Bytes of a page without its entries."""
 
 MOST_ANCHORS = 10_000
 """Of a match with more entries, those that are left out have one place in a hundred to link to, the others each one."""
+
+LONGEST_NAME = 40
+"""Characters of a name on the page."""
 
 
 class Row(Struct):
@@ -46,14 +52,20 @@ class Row(Struct):
 def page(found: Audit, entries: Iterable[Entry]) -> str:
     """The page of a judgment; the entries are those that were proven."""
     rows = list(_rows(found, entries))
-    whole = _rendered(found, rows)
+    whole = _rendered(found, rows, TABLES[0])
     if len(whole.encode()) <= LARGEST:
         return whole
-    return _rendered(found, _chosen(rows, LARGEST - len(_rendered(found, []).encode())))
+    for longest in TABLES:
+        room = LARGEST - len(_rendered(found, [], longest).encode())
+        if room >= LARGEST - LARGEST_TABLES:
+            break
+    return _rendered(found, _chosen(rows, room), longest)
 
 
-def _rendered(found: Audit, rows: list[Row]) -> str:
-    names = Names.seated({account.player: account.name for account in found.players})
+def _rendered(found: Audit, rows: list[Row], longest: int) -> str:
+    names = _names(found)
+    apart = 1 if found.entries <= MOST_ANCHORS else 100
+    there = {row.number for row in rows}
     return (
         _environment()
         .get_template("report.html")
@@ -75,11 +87,21 @@ def _rendered(found: Audit, rows: list[Row]) -> str:
             charts=list(_charts(found, names)),
             rows=rows,
             left_out=found.entries - len(rows),
-            longest=LONGEST_TABLE,
-            apart=1 if found.entries <= MOST_ANCHORS else 100,
+            longest=longest,
+            apart=apart,
+            place=lambda entry: _place(int(entry), there, apart),
             writer=WRITER,
         )
     )
+
+
+def _names(found: Audit) -> Names:
+    return Names.seated({account.player: account.name for account in found.players}, LONGEST_NAME)
+
+
+def _place(entry: int, there: set[int], apart: int) -> int:
+    """The entry to link to for this one: itself, or the one before it that has a place."""
+    return entry if entry in there or apart == 1 else max(entry - entry % apart, 1)
 
 
 def _environment() -> Environment:
@@ -114,7 +136,7 @@ def _charts(found: Audit, names: Names) -> Iterator[tuple[str, Markup]]:
 
 
 def _rows(found: Audit, entries: Iterable[Entry]) -> Iterator[Row]:
-    notation = Notation()
+    notation = Notation(Names(LONGEST_NAME))
     matter = {row.entry for row in found.unusual} | {row.entry for row in found.cheaper}
     matter |= {row.entry for row in found.open_payments} | {ruling.about for ruling in found.rulings if ruling.about}
     for entry in entries:
@@ -122,7 +144,7 @@ def _rows(found: Audit, entries: Iterable[Entry]) -> Iterator[Row]:
         weight = int(
             entry.number in matter or any(isinstance(each, SoulburnTaken | RulingMade) for each in entry.events)
         )
-        yield Row(entry.number, who, line.plain, _at(entry), weight)
+        yield Row(entry.number, spelled_out(who), spelled_out(line.plain), _at(entry), weight)
 
 
 class _Meta(Struct):

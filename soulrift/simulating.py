@@ -122,7 +122,7 @@ def one(run: Run, number: int, out: str | None, form: str, *, replace: bool) -> 
         complain(_failed(played.failed))
     lines = match_lines(run.match_name(number), played.entries)
     if out is not None:
-        with _replacing(), written(Path(out), replace=replace) as file:
+        with replacing(), written(Path(out), replace=replace) as file:
             file.writelines(line + b"\n" for line in lines)
         return int(played.failed is not None)
     output = Output()
@@ -140,7 +140,8 @@ def one(run: Run, number: int, out: str | None, form: str, *, replace: bool) -> 
 
 
 @contextmanager
-def _replacing() -> Iterator[None]:
+def replacing() -> Iterator[None]:
+    """Says how to replace a file that is there already."""
     try:
         yield
     except FileExistsError as error:
@@ -164,7 +165,7 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
         with (
             closing(_results(run, wanted, where, parts)) as results,
             _store(wanted.store) as keep,
-            _bar(wanted) as advance,
+            bar(wanted.matches) as advance,
         ):
             for result in results:
                 keep(result)
@@ -174,7 +175,7 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
                 counts.update(result.counts)
                 advance(result.last - result.first + 1)
         if parts:
-            with _replacing():
+            with replacing():
                 parts.finish(replace=wanted.replace)
     except (RunnerError, PartsError) as error:
         raise click.UsageError(str(error)) from None
@@ -183,10 +184,7 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
         complain(f"interrupted after {statistics.matches:,} matches{again}")
         return 130
     statistics.failed = len(failed)
-    for each in failed[:MOST_FAILED]:
-        complain(_failed(each))
-    if len(failed) > MOST_FAILED:
-        complain(f"and {len(failed) - MOST_FAILED:,} more matches failed")
+    complain_of(failed)
     _tell(run, wanted, statistics, counts)
     return int(bool(failed))
 
@@ -195,17 +193,35 @@ MOST_FAILED = 20
 """So many failed matches are told."""
 
 
+def complain_of(failed: list[Failed]) -> None:
+    """Tell which matches failed, and how to play each of them again."""
+    for each in failed[:MOST_FAILED]:
+        complain(_failed(each))
+    if len(failed) > MOST_FAILED:
+        complain(f"and {len(failed) - MOST_FAILED:,} more matches failed")
+
+
 def _parts(run: Run, wanted: Wanted) -> Parts | None:
     if wanted.out is None:
         return None
     path = Path(wanted.out)
+    see_place(path, replace=wanted.replace)
+    return Parts(path, run, wanted.matches, cover=wanted.cover)
+
+
+def see_place(path: Path, *, replace: bool) -> None:
+    """See that a file can come here, before the work for it is done.
+
+    Raises:
+        click.UsageError: there is no folder, or a file that is not to be replaced.
+
+    """
     if not path.absolute().parent.is_dir():
         message = f"there is no folder for {path}"
         raise click.UsageError(message)
-    if path.exists() and not wanted.replace:
+    if path.exists() and not replace:
         message = f"there is a {path} already; --force replaces it"
         raise click.UsageError(message)
-    return Parts(path, run, wanted.matches, cover=wanted.cover)
 
 
 def _results(run: Run, wanted: Wanted, where: Where, parts: Parts | None) -> Generator[Result, None, None]:
@@ -216,12 +232,23 @@ def _results(run: Run, wanted: Wanted, where: Where, parts: Parts | None) -> Gen
         yield from parts.results()
     record = wanted.out is not None or wanted.store is not None
     work = batches(run, wanted.matches, record=record, cover=wanted.cover, after=after)
-    jobs = where.jobs or runners.cores()
-    with closing(_runner(where, jobs)(work, jobs)) as results:
+    with closing(played(work, where)) as results:
         for result in results:
             if parts:
                 parts.keep(result)
             yield result
+
+
+def played(work: Iterator[Batch], where: Where) -> Generator[Result, None, None]:
+    """The results of these batches, in their order.
+
+    Raises:
+        RunnerError: the runner cannot run.
+
+    """
+    jobs = where.jobs or runners.cores()
+    with closing(_runner(where, jobs)(work, jobs)) as results:
+        yield from results
 
 
 def _runner(where: Where, jobs: int) -> Callable[[Iterator[Batch], int], Generator[Result, None, None]]:
@@ -233,12 +260,12 @@ def _runner(where: Where, jobs: int) -> Callable[[Iterator[Batch], int], Generat
 
 
 @contextmanager
-def _bar(wanted: Wanted) -> Iterator[Callable[[int], object]]:
-    """A bar with the rate and the time left, on standard error, if that is a terminal."""
+def bar(matches: int) -> Iterator[Callable[[int], object]]:
+    """A bar over so many matches, with the rate and the time left, on standard error, if that is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("", total=wanted.matches)
+        task = shown.add_task("", total=matches)
         yield lambda done: shown.advance(task, done)
 
 

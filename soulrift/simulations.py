@@ -1,11 +1,13 @@
-"""The commands of simulation: simulate."""
+"""The commands of simulation: simulate, study."""
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from soulrift import arguments
+from soulrift.arguments import Command
 from soulrift.files import field_of_ruleset
 
 
@@ -13,35 +15,61 @@ def _names(_: Any, __: Any, value: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in value.split(","))
 
 
+def _rulesets(_: Any, __: Any, values: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [dict(map(field_of_ruleset, each.split(","))) if each != "usual" else {} for each in values]
+
+
+def _run(command: Command) -> Command:
+    """`--seed`, `--decks`, `--policies` and `--ruleset`: which run."""
+    seed = click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Of the run.")
+    decks = click.option(
+        "--decks",
+        default="any,any",
+        show_default=True,
+        metavar="A,B",
+        callback=_names,
+        help="One a seat: rift, reap, blaze, any, or a file of your own.",
+    )
+    policies = click.option(
+        "--policies",
+        default="any",
+        show_default=True,
+        metavar="P,Q",
+        callback=_names,
+        help="One a seat, or one for all: random, greedy, reckless, hoarder, searching, any, or your own as "
+        "module:Class.",
+    )
+    ruleset = click.option(
+        "--ruleset",
+        "rulesets",
+        multiple=True,
+        metavar="FIELD=VALUE,…",
+        callback=_rulesets,
+        help="Fields that differ; repeatable: then the matches are played by each in turn ('usual' is the usual one).",
+    )
+    return seed(decks(policies(ruleset(command))))
+
+
+def _where(command: Command) -> Command:
+    """`--jobs`, `--runner` and `--scheduler`: where it is played."""
+    jobs = click.option("--jobs", type=click.IntRange(1, 512), metavar="J", help="How many at once; one a processor.")
+    runner = click.option(
+        "--runner", type=click.Choice(("local", "processes", "dask")), help="Where; processes if there are jobs."
+    )
+    scheduler = click.option("--scheduler", metavar="URL", help="The Dask scheduler of a cluster.")
+    return jobs(runner(scheduler(command)))
+
+
+def _see_scheduler(runner: str | None, scheduler: str | None) -> None:
+    if scheduler is not None and runner != "dask":
+        message = "--scheduler belongs to --runner dask"
+        raise click.UsageError(message)
+
+
 @click.command(epilog=arguments.example("simulate --matches 1000 --seed 5 --decks rift,reap --policies greedy"))
 @click.option("--matches", type=click.IntRange(1, 100_000_000), metavar="N", help="How many; needed unless --only.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Of the run.")
-@click.option(
-    "--decks",
-    default="any,any",
-    show_default=True,
-    metavar="A,B",
-    callback=_names,
-    help="One a seat: rift, reap, blaze, any, or a file of your own.",
-)
-@click.option(
-    "--policies",
-    default="any",
-    show_default=True,
-    metavar="P,Q",
-    callback=_names,
-    help="One a seat, or one for all: random, greedy, reckless, hoarder, searching, any, or your own as module:Class.",
-)
-@click.option(
-    "--ruleset",
-    "rulesets",
-    multiple=True,
-    metavar="FIELD=VALUE,…",
-    help="Fields that differ; repeatable: then the matches are played by each in turn ('usual' is the usual one).",
-)
-@click.option("--jobs", type=click.IntRange(1, 512), metavar="J", help="How many at once; one a processor.")
-@click.option("--runner", type=click.Choice(("local", "processes", "dask")), help="Where; processes if there are jobs.")
-@click.option("--scheduler", metavar="URL", help="The Dask scheduler of a cluster.")
+@_run
+@_where
 @click.option("--only", type=click.IntRange(1), metavar="M", help="Match M of the run alone: told, or written to -o.")
 @arguments.out("Write the matches into an archive; .gz or .zst compresses. If it was interrupted, it goes on.")
 @click.option("--store", metavar="STORE", help="Put the matches into this store.")
@@ -52,7 +80,7 @@ def simulate(
     seed: int,
     decks: tuple[str, ...],
     policies: tuple[str, ...],
-    rulesets: tuple[str, ...],
+    rulesets: list[dict[str, Any]],
     jobs: int | None,
     runner: str | None,
     scheduler: str | None,
@@ -76,11 +104,8 @@ def simulate(
     if out is not None and store is not None:
         message = "-o writes an archive, --store fills a store; choose"
         raise click.UsageError(message)
-    if scheduler is not None and runner != "dask":
-        message = "--scheduler belongs to --runner dask"
-        raise click.UsageError(message)
-    varied = [dict(map(field_of_ruleset, each.split(","))) if each != "usual" else {} for each in rulesets]
-    run = simulating.run_of(seed, decks, policies, varied, cover=coverage)
+    _see_scheduler(runner, scheduler)
+    run = simulating.run_of(seed, decks, policies, rulesets, cover=coverage)
     if only is not None:
         sys.exit(simulating.one(run, only, out, form, replace=force))
     where = simulating.Where(jobs, runner, scheduler)
@@ -88,4 +113,64 @@ def simulate(
     sys.exit(simulating.simulate(run, wanted, where))
 
 
-COMMANDS = (simulate,)
+@click.command(
+    epilog=arguments.example("study --vary ruleset --case 3=usual --case 2=soulburn_per_power=2 -o burn.svg")
+)
+@click.option(
+    "--vary",
+    type=click.Choice(("ruleset", "decks", "policies")),
+    required=True,
+    help="What differs between the cases.",
+)
+@click.option(
+    "--case",
+    "cases",
+    multiple=True,
+    metavar="NAME=…",
+    help="A case: what it is called, and its ruleset (FIELD=VALUE,… or 'usual'), decks (A,B) or policies (P,Q); "
+    "repeatable. The first is the base.",
+)
+@click.option(
+    "--matches", type=click.IntRange(1, 10_000_000), default=1_000, show_default=True, metavar="N", help="Of each case."
+)
+@_run
+@_where
+@arguments.out("Draw a chart into this file, .png or .svg.")
+@arguments.form("text", "json")
+@click.pass_context
+def study(
+    context: click.Context,
+    vary: Literal["ruleset", "decks", "policies"],
+    cases: tuple[str, ...],
+    matches: int,
+    seed: int,
+    decks: tuple[str, ...],
+    policies: tuple[str, ...],
+    rulesets: list[dict[str, Any]],
+    jobs: int | None,
+    runner: str | None,
+    scheduler: str | None,
+    out: str | None,
+    force: bool,
+    form: str,
+) -> None:
+    """Compare rulesets, decks or policies in the same matches.
+
+    Every case plays the same matches of the same seed: with the same seating, shuffles and draws, as far as the cases
+    let them. So each match is compared with itself, and small differences show in few matches. Every figure has its
+    interval, and every difference to the first case says whether it can be told from nothing.
+    """
+    from soulrift import studying
+    from soulrift.simulating import Where
+
+    _see_scheduler(runner, scheduler)
+    varied = "rulesets" if vary == "ruleset" else vary
+    if context.get_parameter_source(varied) is not ParameterSource.DEFAULT:
+        message = f"--{vary} is what varies: it stands in each --case"
+        raise click.UsageError(message)
+    compared = studying.cases_of(vary, cases, studying.Fixed(seed, decks, policies, rulesets))
+    wanted = studying.Wanted(matches, form, studying.chart_of(out, replace=force), force)
+    sys.exit(studying.study(vary, compared, wanted, Where(jobs, runner, scheduler)))
+
+
+COMMANDS = (simulate, study)

@@ -80,7 +80,8 @@ def _verified(path: Path, against: Against) -> Iterator[Verified]:
         elif begins_with(path, b"PK\x03\x04"):
             from soulrift import bundling, keyrings
 
-            yield bundling.judge(path, held(against), keyrings.trust(against.trusted, against.keys))
+            trust = keyrings.trust(against.trusted, against.keys)
+            yield bundling.judge(path, held(against), trust, along=not against.trusted)
         else:
             _see_compared(path, against)
             yield from verify_file(path, evidence_of(against))
@@ -203,11 +204,11 @@ def shown(value: Any) -> str:
 
 def told(verified: Verified) -> str:
     """A verdict's reason, and how far the match is proven, in one line."""
-    re_executed = f"{verified.entries:,} entries, each re-executed"
-    if verified.verdict == "exact":
-        return verified.reason or re_executed
-    if verified.line is None and verified.entries:
-        return f"{verified.reason}; {re_executed}"
+    if verified.line is None and (verified.entries or verified.verdict == "exact"):
+        re_executed = f"{verified.entries:,} entries, each re-executed" if verified.entries else None
+        exact = verified.verdict == "exact"
+        parts = (re_executed, verified.reason) if exact else (verified.reason, re_executed)
+        return "; ".join(filter(None, parts))
     entry = f"entry {verified.entry}, " if verified.entry is not None else ""
     place = f"{entry}line {verified.line}, byte {verified.byte}: " if verified.line is not None else ""
     proven = "entry 1 is" if verified.entries == 1 else f"the first {verified.entries:,} entries are"
