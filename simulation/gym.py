@@ -149,8 +149,7 @@ class raw_env(AECEnv[str, Observation, SupportsInt | None]):  # noqa: N801 - the
         for other in self.agents:
             self._settle(other)
         self._accumulate_rewards()
-        if not self.match.ended:
-            self.agent_selection = self._asked()
+        self.agent_selection = self._asked()
         self._deads_step_first()
 
     def _legal(self, agent: str, action: SupportsInt | None) -> int:
