@@ -123,8 +123,8 @@ class Row(Struct):
 
 
 class Common(Struct, frozen=True):
-    """What the matches of a case have in common with those of the base: the shares (0 to 1) of them in which the same
-    seat began, and in which no figure at all differs.
+    """What the matches of a case have in common with those of the base: the shares (0 to 1) of them, but for those
+    that failed, in which the same seat began, and in which no figure at all differs.
     """
 
     case: str
@@ -349,25 +349,29 @@ def needed(value: float, spread: float, level: float) -> int | None:
 
 
 def _common(sample: Sample, base: Sample) -> Common:
-    same = ((sample.values == base.values) | (np.isnan(sample.values) & np.isnan(base.values))).all(axis=0)
-    return Common(sample.case.name, float((sample.began == base.began).mean()), float(same.mean()))
+    both = (sample.began > 0) & (base.began > 0)
+    one, other = sample.values[:, both], base.values[:, both]
+    same = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=0)
+    began = sample.began[both] == base.began[both]
+    return Common(sample.case.name, *(float(each.mean()) if each.size else 1.0 for each in (began, same)))
 
 
 def _warnings(rows: list[Row], samples: Sequence[Sample], common: list[Common]) -> Iterator[str]:
     base = samples[0]
     for sample in samples:
         if sample.failed:
-            yield f"case {sample.case.name}: {sample.failed:,} matches failed and are left out"
+            yield f"case {sample.case.name}: failed, and left out: {sample.failed:,} of {len(sample.began):,} matches"
     for each in common:
         if each.began < 1:
+            otherwise = f"{100 * (1 - each.began):.0f} % of the matches"
             yield (
-                f"{each.case} against {base.case.name}: another seat began in {1 - each.began:.0%} of the matches, "
+                f"{each.case} against {base.case.name}: another seat began in {otherwise}, "
                 "since decks of other sizes use up other draws; pairing helps the less"
             )
     if len(base.began) < FEW:
         yield f"with fewer than {FEW} matches nothing is told from nothing, and intervals are not to be relied on"
     for at, sample in enumerate(samples[1:]):
-        differences = [row.differences[at] for row in rows]
+        differences = [row.differences[at] for row in rows if row.differences[at].matches]
         untold = sum(not (each.told or each.none) for each in differences)
         if untold:
             yield (

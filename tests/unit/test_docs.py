@@ -93,7 +93,7 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).resolve().is_relative_to(ROOT), target
 
 
-@pytest.mark.parametrize("room", ["domain", "projections", "replays"])
+@pytest.mark.parametrize("room", ["domain", "projections", "replays", "simulation"])
 def test_architecture_names_the_modules_that_are_there(room: str) -> None:
     """Each module of a room that the architecture names exists, and none is left out."""
     named = set(re.findall(rf"`{room}/(\w+\.py)`", text("architecture.md")))
@@ -109,7 +109,9 @@ def test_architecture_names_the_files_of_the_command_line() -> None:
     assert named == {path.name for path in (ROOT / "soulrift").glob("*.py")} - {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize(("document", "examples_shown"), [("privacy.md", 2), ("projections.md", 2), ("python.md", 3)])
+@pytest.mark.parametrize(
+    ("document", "examples_shown"), [("gym.md", 1), ("privacy.md", 2), ("projections.md", 2), ("python.md", 3)]
+)
 def test_python_examples_print_what_is_shown(
     document: str, examples_shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
