@@ -1,5 +1,6 @@
 """Batches: some hundred matches of a run as one piece of work, which may be done anywhere, and again."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -57,9 +58,10 @@ def batches(run: Run, matches: int, *, record: bool, cover: bool, after: int = 0
 def play_batch(batch: Batch) -> Result:
     """Play a batch. It leaves nothing behind, so that it may be played again."""
     result = Result(batch.first, batch.last, [], [], None, {})
-    coverage, lines = Coverage(), list[bytes]()
-    watch = coverage.watch if batch.cover else None
+    counts, lines = Counter[str](), list[bytes]()
     for number in range(batch.first, batch.last + 1):
+        coverage = Coverage()
+        watch = coverage.watch if batch.cover else None
         played = play_match(batch.run, number, record=batch.record, watch=watch)
         if played.tally is None or played.failed:
             if played.failed:
@@ -67,10 +69,11 @@ def play_batch(batch: Batch) -> Result:
             continue
         result.tallies.append(played.tally)
         coverage.counts["P-6"] += played.unaffordable
+        counts.update(coverage.counts)
         if batch.record:
             lines += match_lines(batch.run.match_name(number), played.entries)
     if batch.record:
         result.recorded = packed(b"".join(line + b"\n" for line in lines))
     if batch.cover:
-        result.counts = dict(coverage.counts)
+        result.counts = dict(counts)
     return result

@@ -1,8 +1,8 @@
 """Chance: a stream of draws for each match and each use of it, which a run's seed and the match's number give again.
 
 The generator is Philox 4x64 with 10 rounds (Salmon and others, 2011), counter-based, from NumPy, which keeps its raw
-numbers the same for ever. Its key is the SHA-256 of what the stream is for, so that nobody who draws from one stream
-learns anything of another.
+numbers the same for ever. Its key is the SHA-256 of what the stream is for, so that what is drawn from one stream tells
+nothing of another; only who knows the seed, or guesses it, can compute them all.
 """
 
 from collections.abc import Sequence

@@ -13,9 +13,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from domain.rules.commands import NO_CONTROLS
+
 Count = Annotated[int, Meta(ge=1, le=20)]
 Figure = Annotated[int, Meta(ge=0, le=50)]
-Shown = Annotated[str, Meta(min_length=1, max_length=64)]
+Shown = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_CONTROLS)]
+Key = Annotated[str, Meta(max_length=40, pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?\Z")]
+"""What decks call a card: lower case letters, digits and hyphens, since cards on the battlefield are named after it."""
 
 Does = Literal[
     "again",
@@ -94,7 +98,15 @@ class Deck(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Pool(Struct, frozen=True, forbid_unknown_fields=True):
-    cards: dict[str, Card]
+    cards: dict[str, Any]
+
+
+class _DeckFile(Struct, frozen=True, forbid_unknown_fields=True):
+    name: Shown
+    main: dict[str, Any]
+    extra: dict[str, Any] = {}
+    tells: str = ""
+    cards: dict[str, Any] = {}
 
 
 class DeckError(Exception):
@@ -120,10 +132,11 @@ def read_pool(content: bytes, name: str) -> dict[str, Card]:
         DeckError: one cannot be.
 
     """
-    return _without_fault(_decoded(content, name, _Pool).cards, name)
+    return _cards(_decoded(content, name, _Pool).cards, name)
 
 
-def _without_fault(cards: dict[str, Card], name: str) -> dict[str, Card]:
+def _cards(found: dict[str, Any], name: str) -> dict[str, Card]:
+    cards = _each(found, Card, f"{name}: cards")
     for key, card in cards.items():
         fault = _fault(card)
         if fault:
@@ -132,19 +145,56 @@ def _without_fault(cards: dict[str, Card], name: str) -> dict[str, Card]:
     return cards
 
 
+def _each(found: dict[str, Any], kind: Any, place: str) -> dict[str, Any]:
+    """The values of a table, each of this type, with keys that a card can have."""
+    made = {}
+    for key, value in found.items():
+        try:
+            made[msgspec.convert(key, Key)] = msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            message = f"{place}.{key}: {error}"
+            raise DeckError(message) from None
+    return made
+
+
 def _fault(card: Card) -> str | None:
     """What is wrong with a card that no field says for itself."""
+    creature = card.kind == "creature"
     targeted = [effect for effect in card.effects if effect.does in TARGETED]
     faults = {
-        "only a creature has a rank; drop rank": card.rank is not None and card.kind != "creature",
-        "only a creature attacks; drop attack": card.attack and card.kind != "creature",
-        "only a creature is Soulless or Sealed": (card.soulless or card.sealed) and card.kind != "creature",
+        "only a creature has a rank; drop rank": card.rank is not None and not creature,
+        "only a creature attacks; drop attack": card.attack and not creature,
+        "only a creature is Soulless or Sealed": (card.soulless or card.sealed) and not creature,
         "a spell does something; give it effects": card.kind == "spell" and not card.effects,
         "a card of the extra deck is paid for by its Rift; drop soulrift and event": card.rank is not None
         and (card.soulrift or card.event),
+        'what is paid for its effects has some; give it effects, or pays = "cost"': card.soulrift
+        and card.pays == "effect"
+        and not card.effects,
         "delayed effects are paid for; give it soulrift": card.delayed and (not card.soulrift or card.pays == "cost"),
         "what is paid as a cost cannot fizzle by itself; drop fickle": card.pays == "cost" and card.fickle,
         "one effect at most chooses a card": len(targeted) > 1,
+        "the engine has a modifier sealed of its own; choose another name for the card": card.name == "sealed"
+        and any(effect.modifier for effect in card.effects),
+    }
+    found = next((fault for fault, there in faults.items() if there), None)
+    return found or next(filter(None, map(_fault_of_effect, card.effects)), None)
+
+
+_ON_CREATURES = frozenset({"hollow", "raise", "seal", "unseal", "wake"})
+
+
+def _fault_of_effect(effect: Effect) -> str | None:
+    """What is wrong with an effect: a field that means nothing for what it does, or what the rules refuse."""
+    chooses = effect.does in TARGETED
+    faults = {
+        f"{effect.does} chooses no card; drop on and whose": not chooses
+        and (effect.on, effect.whose) != ("creature", "theirs"),
+        f"{effect.does} is done to creatures; drop on": effect.does in _ON_CREATURES and effect.on != "creature",
+        "steal takes from others; drop whose": effect.does == "steal" and effect.whose != "theirs",
+        f"{effect.does} gives no Soul; drop modifier": effect.modifier and effect.does not in {"destroy", "sweep"},
+        "a card that is no creature gives no Soul; drop modifier": effect.modifier and effect.on == "relic",
+        f"{effect.does} releases no Soul; drop rank": effect.rank is not None and effect.does != "release",
     }
     return next((fault for fault, there in faults.items() if there), None)
 
@@ -170,12 +220,14 @@ def read_deck(name: str) -> Deck:
         except OSError as error:
             message = f"there is no deck {name} ({error.strerror}); name a file, or one of {', '.join(SHIPPED)}"
             raise DeckError(message) from None
-    deck: Deck = _decoded(content, name, Deck)
+    file: _DeckFile = _decoded(content, name, _DeckFile)
+    main, extra = _each(file.main, Count, f"{name}: main"), _each(file.extra, Count, f"{name}: extra")
+    deck = Deck(file.name, main, extra, file.tells, _cards(file.cards, name))
     shadowed = pool().keys() & deck.cards.keys()
     if shadowed:
         message = f"{name}: cards.{min(shadowed)}: the pool has a card of this name; choose another"
         raise DeckError(message)
-    return _judged(deck, name, {**pool(), **_without_fault(deck.cards, name)})
+    return _judged(deck, name, {**pool(), **deck.cards})
 
 
 def cards_of(deck: Deck) -> Mapping[str, Card]:

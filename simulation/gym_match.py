@@ -5,6 +5,7 @@ what each player sees. Must not know: PettingZoo, rewards.
 """
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from typing import NoReturn
 
 from domain.entry import Entry
@@ -17,7 +18,7 @@ from simulation.chance import GENERATOR, Chance
 from simulation.decks import SHIPPED as DECKS
 from simulation.decks import pool, shipped_deck
 from simulation.observations import Sight
-from simulation.runs import ANY, SIMULATOR
+from simulation.runs import SIMULATOR, drawn_for
 from simulation.seats import Seat
 from simulation.table import MOST_ACTIONS, Table
 from simulation.views import Action, View
@@ -47,14 +48,15 @@ class Match:
         self.offered: dict[int, Action] = {}
         self._record = record
         self._began = self._left = 0
-        seating, chance = Chance(seed, number, "seating"), Chance(seed, number, "table")
-        drawn = [seating.pick(DECKS) if deck == ANY else deck for deck in decks]
-        self.seats = [_seat(f"p{place}", deck, chance) for place, deck in enumerate(drawn, 1)]
+        chance = partial(Chance, seed, number)
+        names = [f"p{place}" for place in range(1, len(decks) + 1)]
+        drawn = [drawn_for(chance, f"deck of {name}", deck, DECKS) for name, deck in zip(names, decks, strict=True)]
+        self.seats = [_seat(name, deck, chance(f"library of {name}")) for name, deck in zip(names, drawn, strict=True)]
         self.places = {seat.player: place for place, seat in enumerate(self.seats)}
         self._after = [_after(self.seats, place) for place in range(len(self.seats))]
         told = f"gym, simulator {SIMULATOR}, {GENERATOR}, seed {seed}, match {number}"
         self._give(_start(self.name, drawn, ruleset, told))
-        self.table = Table(self.seats, self.state, self._give, chance)
+        self.table = Table(self.seats, self.state, self._give, chance("table"))
         self._decisions: Generator[tuple[Seat, list[Action]], Action, None] = self.table.decisions()
         self._wait_for(*next(self._decisions))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.rules import Payment, State
 from domain.rules.cards import MAX_RANK
 from domain.rules.quotes import Pile, best_payments, open_piles, power_of
-from simulation.decks import TARGETED, Card, Effect
+from simulation.decks import TARGETED, Card
 from simulation.effects import targets
 from simulation.seats import Seat
 from simulation.views import Action
@@ -28,7 +28,6 @@ class Offers:
         self.unaffordable = 0
         """How often a card could not be played since its cost could not be paid (P-6)."""
         self._state = state
-        self._aimed: dict[str, Effect | None] = {}
         self._piles: list[Pile] = []
         self._quotes: dict[int, tuple[Payment, ...]] = {}
 
@@ -82,9 +81,9 @@ class Offers:
         if not card.effects:
             return _NONE
         try:
-            effect = self._aimed[key]
+            effect = seat.aimed[key]
         except KeyError:
-            effect = self._aimed[key] = next((each for each in card.effects if each.does in TARGETED), None)
+            effect = seat.aimed[key] = next((each for each in card.effects if each.does in TARGETED), None)
         if effect is None:
             return _NONE
         found = targets(effect, self._state, seat.player)[:CHOICES]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from replays.files import written
@@ -42,6 +43,9 @@ class Parts:
         self._matches = matches
         kept = msgspec.json.encode(_Kept(run, matches, cover))
         note = self._folder / "run.json"
+        if self._folder.exists() and not self._folder.is_dir():
+            message = f"{self._folder} is in the way, where parts are kept: remove it"
+            raise PartsError(message)
         if note.exists():
             if note.read_bytes() != kept:
                 message = (
@@ -51,6 +55,12 @@ class Parts:
         else:
             self._folder.mkdir(exist_ok=True)
             self._write(note, kept)
+        self._lock = FileLock(self._folder / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            message = f"another program is writing {archive}: wait for it"
+            raise PartsError(message) from None
 
     def _write(self, path: Path, content: bytes) -> None:
         partial = path.with_suffix(".partial")
@@ -73,7 +83,11 @@ class Parts:
     def results(self) -> Iterator[Result]:
         """The results that are there, in order."""
         for first in range(1, self.done() + 1, SIZE):
-            yield msgspec.msgpack.decode(self._part(first).read_bytes(), type=Result)
+            try:
+                yield msgspec.msgpack.decode(self._part(first).read_bytes(), type=Result)
+            except msgspec.MsgspecError:
+                message = f"{self._part(first)} is damaged: remove it, and its matches are played again"
+                raise PartsError(message) from None
 
     def keep(self, result: Result) -> None:
         """Keep the result of the next batch."""
@@ -94,5 +108,14 @@ class Parts:
                     count += 1
                     file.writelines(line + b"\n" for line in match)
             file.write(matches_line(count) + b"\n")
-        shutil.rmtree(self._folder)
+        self.discard()
         return count
+
+    def discard(self) -> None:
+        """Remove what is kept."""
+        self.close()
+        shutil.rmtree(self._folder)
+
+    def close(self) -> None:
+        """Let others write the archive."""
+        self._lock.release()

@@ -67,11 +67,12 @@ class Greedy(_Ranked):
     def value(self, view: View, action: Action) -> float:
         """The more it does and the less it burns, the better."""
         worth = {"play": 5, "summon": 9, "open": 3, "attack": 2, "close": 1, "end": 0, "concede": -100}[action.kind]
-        burns = action.burns
+        burns, rank = action.burns, action.rank or 0
         if action.kind == "open":
-            usable = [rank for rank in _ranks(view) if rank <= (action.rank or 0)]
-            burns += 3 * ((action.rank or 0) - max(usable, default=0))
-        return worth + (action.rank or 0) / 10 - burns
+            usable = max((own for own in _ranks(view) if own <= rank), default=0)
+            burns += view.table.ruleset.soulburn_per_power * (rank - usable)
+            worth = worth if usable else -1  # a Rift for nobody, even where it burns nothing
+        return worth + rank / 10 - burns
 
 
 class Reckless(_Ranked):
@@ -87,11 +88,12 @@ class Hoarder(_Ranked):
     """Reaps before all else, keeps its Souls, and pays with those of everybody."""
 
     def value(self, view: View, action: Action) -> float:
-        """Cards of the Wynn first; the fewer reaped Souls a payment takes the better."""
+        """Cards that reap first; the fewer reaped Souls a payment takes the better."""
         worth = {"play": 10, "summon": 9, "open": 1, "attack": 3, "close": 1, "end": 2, "concede": -100}[action.kind]
-        reaps = action.card is not None and ("wynn" in action.card or "jar" in action.card)
+        card = view.cards.get(action.card or "")
+        reaps = card is not None and any(effect.does == "reap" for effect in card.effects)
         spends = action.payment.reaped if action.payment else 0
-        return worth + 20 * reaps - 4 * spends - action.burns + 0.0 * len(view.hand)
+        return worth + 20 * reaps - 4 * spends - action.burns
 
 
 class Searching:
@@ -145,10 +147,7 @@ def _standing(table: State, player: str) -> float:
 
 def _ranks(view: View) -> list[int]:
     """The ranks of the creatures that wait in the own extra deck."""
-    from simulation.decks import pool
-
-    cards = pool()
-    return [cards[key].rank or 0 for key in view.extra if key in cards]
+    return [view.cards[key].rank or 0 for key in view.extra if key in view.cards]
 
 
 SHIPPED: dict[str, Callable[[Chance], Policy]] = {
@@ -171,11 +170,15 @@ def policy(name: str) -> Callable[[Chance], Policy]:
     if name in SHIPPED:
         return SHIPPED[name]
     module, colon, attribute = name.partition(":")
-    try:
-        if colon:
-            return cast("Callable[[Chance], Policy]", getattr(import_module(module), attribute))
-    except (ImportError, AttributeError, ValueError) as error:
-        message = f"the policy {name} cannot be loaded: {error}"
-        raise PolicyNameError(message) from None
+    if colon:
+        try:
+            made = getattr(import_module(module), attribute)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's module does when it is loaded
+            message = f"the policy {name} cannot be loaded: {error!r}"
+            raise PolicyNameError(message) from None
+        if not callable(made):
+            message = f"{name} is no class of a policy, but {made!r:.100}"
+            raise PolicyNameError(message)
+        return cast("Callable[[Chance], Policy]", made)
     message = f"there is no policy {name}; there are {', '.join(SHIPPED)}, and your own as module:Class"
     raise PolicyNameError(message)

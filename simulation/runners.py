@@ -2,11 +2,14 @@
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context
+from threading import Thread
 from typing import Any
 
 from simulation.batches import Batch, Result, play_batch
@@ -22,6 +25,10 @@ class RunnerError(Exception):
     """A runner that cannot run; the message says what is missing."""
 
 
+class BrokenRunError(Exception):
+    """A run that broke off, since those who played it are gone."""
+
+
 def local(batches: Iterator[Batch], jobs: int) -> Generator[Result, None, None]:
     """In this process, one after the other."""
     del jobs
@@ -30,15 +37,26 @@ def local(batches: Iterator[Batch], jobs: int) -> Generator[Result, None, None]:
 
 def processes(batches: Iterator[Batch], jobs: int) -> Generator[Result, None, None]:
     """In so many processes of this machine."""
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _live_with_the_parent, (os.getpid(),))
     try:
         yield from _in_order(batches, lambda batch: pool.submit(play_batch, batch), jobs)
+    except BrokenProcessPool:
+        message = "a process that played matches was ended from outside"
+        raise BrokenRunError(message) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _live_with_the_parent(parent: int) -> None:
+    """Leave interrupts to the parent, and end when it is gone, however it went."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _in_order(batches: Iterator[Batch], submit: Callable[[Batch], Future[Result]], jobs: int) -> Iterator[Result]:
@@ -58,7 +76,7 @@ def dask(batches: Iterator[Batch], jobs: int, scheduler: str | None = None) -> G
 
     """
     try:
-        from dask.distributed import Client, LocalCluster
+        from dask.distributed import Client, KilledWorker, LocalCluster
     except ImportError:
         message = "the runner dask needs an extra: pip install 'soulrift[cluster]'"
         raise RunnerError(message) from None
@@ -77,6 +95,9 @@ def dask(batches: Iterator[Batch], jobs: int, scheduler: str | None = None) -> G
             return client.submit(play_batch, batch, pure=False, retries=RETRIES)
 
         yield from _in_order(batches, submit, workers)
+    except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
+        message = f"the cluster broke off: {error!r}"
+        raise BrokenRunError(message) from None
     finally:
         for each in filter(None, (client, cluster)):
             each.close()

@@ -1,6 +1,7 @@
 """Runs: what is simulated, and each match of it, which its number gives again."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from domain.entry import play as played
 from domain.rules import AnyCommand, AnyEvent, Refusal, State, decide, fold
 from domain.rules import commands as c
 from domain.rules.ruleset import ChosenRuleset
+from domain.rules.shape import as_a_whole
 from simulation.chance import GENERATOR, Chance
 from simulation.decks import SHIPPED as DECKS
 from simulation.decks import Deck, cards_of, shipped_deck
@@ -69,10 +71,13 @@ Watcher = Callable[[State, AnyCommand, tuple[AnyEvent, ...]], object]
 
 def play_match(run: Run, number: int, *, record: bool = False, watch: Watcher | None = None) -> Played:
     """Play match `number` of a run, from 1; with its entries, if they are to be recorded."""
-    seating = Chance(run.seed, number, "seating")
-    decks = [_drawn(name, DECKS, seating) for name in run.decks]
-    policies = [_drawn(name, tuple(POLICIES), seating) for name in run.policies]
-    names = [f"p{place}" for place in range(1, len(decks) + 1)]
+    names = [f"p{place}" for place in range(1, len(run.decks) + 1)]
+    chance = partial(Chance, run.seed, number)
+    decks = [drawn_for(chance, f"deck of {name}", deck, DECKS) for name, deck in zip(names, run.decks, strict=True)]
+    policies = [
+        drawn_for(chance, f"policy for {name}", wanted, tuple(POLICIES))
+        for name, wanted in zip(names, run.policies, strict=True)
+    ]
     ruleset = (number - 1) % len(run.rulesets)
     players = [PlayerTally(*each) for each in zip(names, decks, policies, strict=True)]
     tally, state, entries = Tally(MatchTally(number, ruleset, players)), State(), list[Entry]()
@@ -90,40 +95,48 @@ def play_match(run: Run, number: int, *, record: bool = False, watch: Watcher | 
             fold(events, state)
         tally.take(events, state)
 
-    chance = Chance(run.seed, number, "table")
-    seats = [_seat(run, number, *each, chance) for each in zip(names, decks, policies, strict=True)]
     give(_start(run, number, decks, policies, run.rulesets[ruleset]))
-    table = Table(seats, state, give, chance)
-    failed = None
+    failed, unaffordable = None, 0
     try:
+        seats = [_seat(run, number, *each) for each in zip(names, decks, policies, strict=True)]
+        table = Table(seats, state, give, chance("table"))
         table.play()
+        unaffordable = table.offers.unaffordable
     except (PolicyError, Refusal) as error:
         failed = Failed(number, str(run.seed), str(error), state.entries)
-    return Played(number, None if failed else tally.end(state), failed, entries, table.offers.unaffordable)
+    return Played(number, None if failed else tally.end(state), failed, entries, unaffordable)
 
 
-def _drawn(name: str, choices: tuple[str, ...], seating: Chance) -> str:
-    return seating.pick(choices) if name == ANY else name
+def drawn_for(chance: Callable[[str], Chance], use: str, name: str, choices: tuple[str, ...]) -> str:
+    """What is wanted; one of the choices, by a stream for this use alone, where anything is."""
+    return chance(use).pick(choices) if name == ANY else name
 
 
-def _seat(run: Run, number: int, player: str, deck_name: str, policy_name: str, chance: Chance) -> Seat:
+def _seat(run: Run, number: int, player: str, deck_name: str, policy_name: str) -> Seat:
     deck = run.own.get(deck_name) or shipped_deck(deck_name)
+    chance = Chance(run.seed, number, f"library of {player}")
     library = chance.shuffled([key for key, count in deck.main.items() for _ in range(count)])
     extra = [key for key, count in deck.extra.items() for _ in range(count)]
-    playing = policy(policy_name)(Chance(run.seed, number, f"policy of {player}"))
+    try:
+        playing = policy(policy_name)(Chance(run.seed, number, f"policy of {player}"))
+    except (Exception, SystemExit) as error:
+        message = f"the policy of {player} cannot be made: {error!r}"
+        raise PolicyError(message) from error
     return Seat(player, library, extra, playing, cards_of(deck))
 
 
-def _start(run: Run, number: int, decks: list[str], policies: list[str], ruleset: dict[str, Any]) -> c.StartMatch:
+def _start(run: Run, number: int, decks: list[str], policies: list[str], ruleset: dict[str, Any]) -> AnyCommand:
     """The command that begins a match: it says how to make the match again."""
     players = [
         c.NewPlayer(player=f"p{place}", name=f"{deck}, {policy_name}"[:500])
         for place, (deck, policy_name) in enumerate(zip(decks, policies, strict=True), 1)
     ]
     told = f"simulator {SIMULATOR}, {GENERATOR}, seed {run.seed}, match {number}"
-    return c.StartMatch(
-        match=run.match_name(number),
-        players=tuple(players),
-        ruleset=msgspec.convert(ruleset, ChosenRuleset) if ruleset else None,
-        meta=c.CommandMeta(actor=told),
+    return as_a_whole(
+        c.StartMatch(
+            match=run.match_name(number),
+            players=tuple(players),
+            ruleset=msgspec.convert(ruleset, ChosenRuleset) if ruleset else None,
+            meta=c.CommandMeta(actor=told),
+        )
     )

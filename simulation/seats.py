@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from simulation.decks import Card
+from simulation.decks import Card, Effect
 from simulation.policies import Policy
 
 
@@ -19,6 +19,8 @@ class Seat:
         self.policy = policy
         self.cards = cards
         self.blind = bool(getattr(policy, "blind", False))
+        self.aimed: dict[str, Effect | None] = {}
+        """Of the cards that were looked at: the effect that chooses a card."""
         self.exhausted = 0
         """How often a card was to be drawn, and there was none."""
         self.free_cards = 0

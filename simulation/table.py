@@ -117,7 +117,7 @@ class Table:
         self._give(c.BeginTurn(player=seat.player))
         self._turn_entry = self._state.entries
         seat.free_cards = FREE_CARDS
-        for waiting in [each for each in self._waiting if each.seat is seat]:
+        for waiting in [each for each in self._waiting if each.seat is seat or not self._is_in(each.seat)]:
             self._waiting.remove(waiting)
             if self._state.status == "running":
                 self._happen(waiting.seat, waiting.card, waiting.source, waiting.target, waiting.payment)
@@ -162,16 +162,21 @@ class Table:
                 self._give(c.Concede(player=seat.player))
 
     def _chosen(self, seat: Seat, actions: list[Action]) -> Action:
-        view = None if seat.blind else self.view(seat)
+        """What the policy of a seat chooses: one of the actions, whatever it does to those that it gets."""
+        view, offered = None if seat.blind else self.view(seat), tuple(actions)
         try:
-            chosen = seat.policy.choose(view, actions)  # type: ignore[arg-type]  # who is blind does not look
-        except Exception as error:
+            chosen = seat.policy.choose(view, list(offered))  # type: ignore[arg-type]  # who is blind does not look
+        except (Exception, SystemExit) as error:
             message = f"the policy of {seat.player} raised {error!r}"
             raise PolicyError(message) from error
-        if chosen not in actions:
-            message = f"the policy of {seat.player} chose what it may not do: {chosen!r}"
+        for action in offered:
+            if action is chosen:
+                return action
+        if type(chosen) is not Action or chosen not in offered:
+            what = repr(chosen) if type(chosen) is Action else f"a {type(chosen).__name__}"
+            message = f"the policy of {seat.player} chose what it may not do: {what}"
             raise PolicyError(message)
-        return chosen
+        return offered[offered.index(chosen)]
 
     def view(self, seat: Seat) -> View:
         """What a player may see."""
@@ -180,7 +185,8 @@ class Table:
         table.names = dict.fromkeys(table.names)
         hands = {each.player: len(each.hand) for each in self._seats}
         libraries = {each.player: len(each.library) for each in self._seats}
-        return View(seat.player, tuple(seat.hand), tuple(seat.extra), hands, libraries, table)
+        cards = {key: seat.cards[key] for key in (*seat.hand, *seat.extra)}
+        return View(seat.player, tuple(seat.hand), tuple(seat.extra), hands, libraries, table, cards)
 
     def _attacked(self, seat: Seat) -> list[str]:
         """Whom the player's creatures could attack."""

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from domain.rules import Payment, State
+from simulation.decks import Card
 
 Kind = Literal["play", "open", "summon", "close", "attack", "end", "concede"]
 
@@ -32,7 +33,8 @@ class Action(Struct, frozen=True, gc=False):
 class View(Struct, frozen=True):
     """What a player may see: the own hand and extra deck, how many cards others have, and the whole table.
 
-    `table` is the state of the match as everybody sees it, without its name; it is the policy's own.
+    `table` is the state of the match as everybody sees it, without its name; `cards` tells what each card of the hand
+    and of the extra deck is. All of it is the policy's own.
     """
 
     player: str
@@ -41,3 +43,4 @@ class View(Struct, frozen=True):
     hands: dict[str, int]
     libraries: dict[str, int]
     table: State
+    cards: dict[str, Card]

@@ -23,7 +23,6 @@ from rich.progress import (
 from rich.text import Text
 
 from domain.application import Matches
-from domain.entry import Entry
 from domain.match import Match
 from domain.rules import Refusal, State, decode_command
 from domain.rules.book import WORDS
@@ -44,7 +43,7 @@ try:
     from simulation.decks import SHIPPED, DeckError, read_deck
     from simulation.parts import Parts, PartsError
     from simulation.policies import PolicyNameError, policy
-    from simulation.runners import RunnerError
+    from simulation.runners import BrokenRunError, RunnerError
     from simulation.runs import ANY, SIMULATOR, Failed, Run, play_match
     from simulation.statistics import Share, Statistics
 except ImportError as error:
@@ -150,7 +149,7 @@ def replacing() -> Iterator[None]:
 
 
 def _failed(failed: Failed) -> str:
-    again = f"--seed {failed.seed} --only {failed.number}"
+    again = f"--seed {failed.seed} --only {failed.number}, with the same other options"
     return f"match {failed.number} could not be played on after entry {failed.entries}: {failed.reason} ({again})"
 
 
@@ -158,33 +157,40 @@ def _failed(failed: Failed) -> str:
 
 
 def simulate(run: Run, wanted: Wanted, where: Where) -> int:
-    """Play a run, and tell what came of it; 1 if a match failed, 130 if it was interrupted."""
+    """Play a run, and tell what came of it; 1 if a match failed or it broke off, 130 if it was interrupted."""
     statistics, failed, counts = Statistics(), list[Failed](), Counter[str]()
     try:
-        parts = _parts(run, wanted)
-        with (
-            closing(_results(run, wanted, where, parts)) as results,
-            _store(wanted.store) as keep,
-            bar(wanted.matches) as advance,
-        ):
-            for result in results:
-                keep(result)
-                for match in result.tallies:
-                    statistics.take(match)
-                failed += result.failed
-                counts.update(result.counts)
-                advance(result.last - result.first + 1)
-        if parts:
-            with replacing():
-                parts.finish(replace=wanted.replace)
+        with _parts(run, wanted) as parts:
+            with (
+                closing(_results(run, wanted, where, parts)) as results,
+                _store(wanted.store) as keep,
+                bar(wanted.matches) as advance,
+            ):
+                for result in results:
+                    keep(result)
+                    for match in result.tallies:
+                        statistics.take(match)
+                    failed += result.failed
+                    counts.update(result.counts)
+                    advance(result.last - result.first + 1)
+            complain_of(failed)
+            if parts and not statistics.matches:
+                parts.discard()
+                complain(f"no match was played to its end: {wanted.out} is not written")
+                return 1
+            if parts:
+                with replacing():
+                    parts.finish(replace=wanted.replace)
     except (RunnerError, PartsError) as error:
         raise click.UsageError(str(error)) from None
-    except KeyboardInterrupt:
+    except (BrokenRunError, KeyboardInterrupt) as error:
         again = "; the same command goes on with it" if wanted.out else ""
-        complain(f"interrupted after {statistics.matches:,} matches{again}")
-        return 130
+        why = (
+            f"interrupted after {statistics.matches:,} matches" if isinstance(error, KeyboardInterrupt) else str(error)
+        )
+        complain(f"{why}{again}")
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
     statistics.failed = len(failed)
-    complain_of(failed)
     _tell(run, wanted, statistics, counts)
     return int(bool(failed))
 
@@ -201,12 +207,16 @@ def complain_of(failed: list[Failed]) -> None:
         complain(f"and {len(failed) - MOST_FAILED:,} more matches failed")
 
 
-def _parts(run: Run, wanted: Wanted) -> Parts | None:
+@contextmanager
+def _parts(run: Run, wanted: Wanted) -> Iterator[Parts | None]:
+    """Where what is done of an archive is kept; nothing where none is wanted."""
     if wanted.out is None:
-        return None
+        yield None
+        return
     path = Path(wanted.out)
     see_place(path, replace=wanted.replace)
-    return Parts(path, run, wanted.matches, cover=wanted.cover)
+    with closing(Parts(path, run, wanted.matches, cover=wanted.cover)) as parts:
+        yield parts
 
 
 def see_place(path: Path, *, replace: bool) -> None:
@@ -285,18 +295,19 @@ def _store(name: str | None) -> Iterator[Callable[[Result], object]]:
 
         def keep(result: Result) -> None:
             for match in result.matches():
-                _put(matches, [entry_of(line) for line in match[1:-1]], match[-1])
+                _put(matches, match[1:-1], match[-1])
 
         yield keep
 
 
-def _put(matches: Matches, entries: list[Entry], end: bytes) -> None:
+def _put(matches: Matches, lines: list[bytes], end: bytes) -> None:
+    entries = [entry_of(line) for line in lines]
     started = entries[0].events[0]
     name = started.match if isinstance(started, MatchStarted) else ""
     if not matches.has(name):
         root = msgspec.json.decode(end, type=End).root
         matches.record(Match(name, State(), matches.codec), entries, root, whole=True)
-    elif next(iter(matches.entries(name))).line != entries[0].line:
+    elif [entry.line for entry in matches.entries(name)] != lines:
         message = f"the store has another match {name}: take another seed, or another store"
         raise click.UsageError(message)
 

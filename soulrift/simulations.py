@@ -61,8 +61,8 @@ def _where(command: Command) -> Command:
 
 
 def _see_scheduler(runner: str | None, scheduler: str | None) -> None:
-    if scheduler is not None and runner != "dask":
-        message = "--scheduler belongs to --runner dask"
+    if scheduler is not None and (runner != "dask" or not scheduler.strip()):
+        message = "--scheduler belongs to --runner dask, and names an address"
         raise click.UsageError(message)
 
 

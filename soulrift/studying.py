@@ -22,7 +22,7 @@ try:
 
     from simulation.batches import batches
     from simulation.chance import GENERATOR
-    from simulation.runners import RunnerError
+    from simulation.runners import BrokenRunError, RunnerError
     from simulation.runs import SIMULATOR, Failed, Run
     from simulation.study import (
         CONFIDENCE,
@@ -194,6 +194,9 @@ def study(vary: Varied, cases: list[Case], wanted: Wanted, where: Where) -> int:
     figures = figures_of(cases)
     try:
         samples, failed = _played(cases, figures, wanted.matches, where)
+    except BrokenRunError as error:
+        complain(str(error))
+        return 1
     except RunnerError as error:
         raise click.UsageError(str(error)) from None
     except KeyboardInterrupt:

@@ -217,7 +217,7 @@ def test_failing_policy_is_told_with_how_to_see_it(run: Run) -> None:
     failed = done.stderr.splitlines()
     assert failed[0].startswith("match 1 could not be played on after entry ")
     assert "the policy of p1 raised KeyError" in failed[0]
-    assert "(--seed 5 --only 1)" in failed[0]
+    assert "(--seed 5 --only 1, with the same other options)" in failed[0]
     again = run("simulate", "--seed", "5", "--only", "1", *FAILING, PYTHONPATH=str(ROOT))
     assert again.returncode == 1
     assert again.stderr.splitlines() == failed[:1]

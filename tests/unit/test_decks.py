@@ -182,10 +182,11 @@ def test_card_that_could_not_be_played_is_refused(card: str, field: str) -> None
     assert field in fault(OWN + card)
 
 
-def test_steal_chooses_among_the_cards_of_others() -> None:
-    """What a player controls already cannot be stolen, whosever cards an effect is for."""
-    found = list(targets(Effect(does="steal", whose="all"), board(), "a"))
-    assert found == ["theirs", "theirs-sealed", "theirs-hollow"]
+@pytest.mark.parametrize("whose", ["own", "all"])
+def test_steal_is_from_others(whose: str) -> None:
+    """What a player controls already cannot be stolen: a card that would is refused when it is read."""
+    text = OWN + f'name = "X"\nkind = "spell"\neffects = [{{ does = "steal", whose = "{whose}" }}]'
+    assert "steal takes from others; drop whose" in fault(text)
 
 
 @pytest.mark.parametrize(

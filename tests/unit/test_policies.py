@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from domain.rules import Payment
 from simulation.batches import Batch, play_batch
@@ -22,10 +23,16 @@ def paying(amount: int, excess: int = 0, *souls: int, reaped: int = 0) -> Paymen
     return Payment(excess, reaped, souls or (1,), amount + excess, 3 * excess)
 
 
-def looking(extra: Sequence[str] = (), souls: Sequence[int] = (), cards: Mapping[str, Card] | None = None) -> View:
-    """The view of p1 at its first decision."""
+def looking(
+    extra: Sequence[str] = (),
+    souls: Sequence[int] = (),
+    cards: Mapping[str, Card] | None = None,
+    hand: Sequence[str] = (),
+) -> View:
+    """The view of p1 at its first decision, with these cards of the pool in hand, if any are named."""
     at = Situation(Held(extra=extra), Held(), cards=cards).souls(*souls).start()
-    return at.table.view(at.seat)
+    view = at.table.view(at.seat)
+    return replace(view, hand=tuple(hand), cards={key: pool()[key] for key in hand}) if hand else view
 
 
 def chosen(name: str, view: View, *actions: Action) -> Action:
@@ -90,7 +97,7 @@ def test_reckless_opens_the_biggest_rift() -> None:
 def test_hoarder_reaps_first_and_keeps_its_souls() -> None:
     """A card that reaps comes before any other; of two payments the one that takes no reaped Soul."""
     jar, other = Action("play", "soul-jar"), Action("play", "ash-hound")
-    assert chosen("hoarder", looking(), other, jar, END) == jar
+    assert chosen("hoarder", looking(hand=("soul-jar", "ash-hound")), other, jar, END) == jar
     own, free = Action("play", "drain", paying(1, reaped=1)), Action("play", "drain", paying(1))
     assert chosen("hoarder", looking(), own, free, END) == free
 
@@ -98,7 +105,8 @@ def test_hoarder_reaps_first_and_keeps_its_souls() -> None:
 @pytest.mark.parametrize("card", [key for key, card in pool().items() if any(e.does == "reap" for e in card.effects)])
 def test_hoarder_knows_every_card_that_reaps(card: str) -> None:
     """What it plays first is told by what cards do."""
-    assert chosen("hoarder", looking(), Action("play", "ash-hound"), Action("play", card), END).card == card
+    view = looking(hand=("ash-hound", card))
+    assert chosen("hoarder", view, Action("play", "ash-hound"), Action("play", card), END).card == card
 
 
 def test_searching_tries_what_it_would_burn() -> None:
