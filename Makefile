@@ -29,6 +29,9 @@ check: $(VENV)/.dev ## Lint, format, types, import rules and the documentation's
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/unit/test_docs.py tests/e2e/test_readme.py
 
+# What would miss a file of the wheel, or an extra: each command once, decks, pages, bundles, the player, recorded matches.
+OF_THE_WHEEL := $(addprefix tests/e2e/test_,audit.py bundle.py command_line.py play.py player.py readme.py simulate.py study.py why.py)
+
 wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in an empty environment and folder
 	rm -rf build/wheel && mkdir -p build/wheel/tree
 	$(PIP) wheel . --no-deps -w build/wheel
@@ -36,7 +39,7 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[cluster,player,postgres,rl,study]" --group test
 	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
-	cd build/wheel/tree && ../venv/bin/python -m pytest tests/e2e tests/golden
+	cd build/wheel/tree && ../venv/bin/python -m pytest $(OF_THE_WHEEL) tests/golden
 
 bench: $(VENV)/.bench ## Measure everything against its bound or peer; the table goes to build/bench.json too
 	$(BIN)/python -m benchmarks

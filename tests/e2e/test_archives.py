@@ -130,6 +130,7 @@ class TestVerify:
             "line": 9,
             "byte": FORGED.index(lines(DUEL)[7][:20]),
             "differences": [{"path": "/events/0/life", "expected": 28, "found": 30}],
+            "checkpoints": [],
         }
 
     def test_bad_match_hides_no_other(self, program: Program) -> None:
