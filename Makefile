@@ -22,22 +22,21 @@ run: $(VENV)/.run ## Play the shipped matches into a fresh store and tell what h
 test: $(VENV)/.dev ## Run all tests
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.dev ## Lint, format, types, import rules and the documentation's own tests
+check: $(VENV)/.dev ## Lint, format, types and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/unit/test_docs.py tests/e2e/test_readme.py
 
-# What would miss a file of the wheel, or an extra: each command once, decks, pages, bundles, the player, recorded matches.
-OF_THE_WHEEL := $(addprefix tests/e2e/test_,audit.py bundle.py command_line.py play.py player.py readme.py simulate.py study.py why.py)
+# What would miss a file of the wheel, or an extra: the README's commands, pages, bundles, the player, recorded matches.
+OF_THE_WHEEL := $(addprefix tests/e2e/test_,audit.py bundle.py play.py player.py readme.py)
 
 wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in an empty environment and folder
 	rm -rf build/wheel && mkdir -p build/wheel/tree
 	$(PIP) wheel . --no-deps -w build/wheel
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
-	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[cluster,player,postgres,rl,study]" --group test
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[player,postgres,simulation]" --group test
 	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
 	cd build/wheel/tree && ../venv/bin/python -m pytest $(OF_THE_WHEEL) tests/golden
 
