@@ -84,7 +84,7 @@ def verify(file: BinaryIO, evidence: "Evidence | None" = None) -> Iterator[Verif
 
 
 def compared(
-    recording: Recording, evidence: "Evidence | None" = None, seen: Callable[[bytes], object] = lambda _: None
+    recording: Recording, evidence: "Evidence | None" = None, seen: Callable[[bytes], object] | None = None
 ) -> Verified:
     """The verdict on a match that is compared with the checkpoints of it; `seen` gets each line that is proven."""
     if evidence is None:
@@ -93,7 +93,8 @@ def compared(
 
     def both(line: bytes) -> None:
         comparison.seen(line)
-        seen(line)
+        if seen:
+            seen(line)
 
     verified = verify_recording(recording, both)
     return with_checkpoints(verified, comparison.judged(whole=verified.verdict == "exact"))
