@@ -57,7 +57,7 @@ def uno() -> Callable[[], int]:
 
 
 def _connect_four() -> Callable[[], int]:
-    env: Any = connect_four_v3.env()  # type: ignore[no-untyped-call]
+    env: Any = connect_four_v3.env()  # type: ignore[no-untyped-call]  # it has no types
     chance = Random(1)
 
     def games() -> int:

@@ -122,6 +122,7 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 _NOT_READ = (NotImplementedError, RuntimeError, EOFError, ValueError, OverflowError, OSError)
+"""What the standard library raises, beside its own error, for bytes that somebody made to look like a zip file."""
 
 
 def _see_readable(members: list[zipfile.ZipInfo], size: int) -> None:

@@ -18,7 +18,7 @@ from replays.audit import Audit, Burn, Ruled, audit
 from replays.bundle import BundleError
 from replays.evidence import Evidence, Trust
 from replays.reading import Reader, Recording
-from replays.verify import beside_matches
+from replays.verify import Verified, beside_matches
 from replays.writing import WRITER
 from soulrift import keyrings
 from soulrift.board import table
@@ -42,13 +42,13 @@ from soulrift.verifying import (
 
 def run(name: str, db: str, match: str | None, against: Against, form: str, out: str | None, *, replace: bool) -> int:
     """Audit a match, write the judgment, and tell the verdict if that goes into a file; the exit status."""
-    entries = list[Entry]()
+    entries, beside = list[Entry](), list[Verified]()
     try:
         with _source(name, db, match, against) as (reader, recording, evidence), bar("re-executing"):
             found = audit(recording, evidence, entries.append if form == "html" else None)
-            if not reader.archive:
+            if not reader.archive:  # of which the other matches are nobody's business here
                 reader.finish()
-            beside = [] if reader.archive else list(beside_matches(reader))
+                beside += beside_matches(reader)
     except (CorruptRecordError, BundleError) as error:
         return _damaged(name, str(error), form)
     if beside and found.verified.line is None:  # something that belongs to no match

@@ -149,6 +149,8 @@ def judge(path: Path, more: Sequence[Held], trust: Trust, *, along: bool) -> Ver
     lines, held = list[bytes](), bundle.held(files)
     evidence = Evidence([*held, *more], Trust(trust.pinned, keys if along else ()))
     found = audit(recording, evidence, lambda entry: lines.append(entry.line)).verified if recording else None
+    if found and found.line is not None:  # it does not re-execute, which is judged first
+        return found
     reader.finish()
     beside = next(beside_matches(reader), None)
     if found is None or beside or reader.archive:

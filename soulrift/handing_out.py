@@ -21,7 +21,7 @@ class Folder:
 
     def hand_out(self, matches: Matches, every: int) -> None:
         """Let a checkpoint of a match be signed at turns, at its end and every so many entries."""
-        identity = matches.recorder.identity() or matches.recorder.identify(secrets.token_hex(8))
+        identity = matches.recorder.identify(secrets.token_hex(8))
         issuer = Issuer(identity, self._key, When(every), keyrings.now, matches.entries, self._keep)
         matches.on_appended = issuer.appended
 

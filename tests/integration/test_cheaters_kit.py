@@ -116,6 +116,11 @@ class TestZip:
         (tmp_path / "unpacked").mkdir()
         assert checking(tmp_path / "unpacked")(unzipped(content))[0] == 4
 
+    def test_more_behind_a_false_record(self, verdict: Judge) -> None:
+        """Whether the record re-executes is judged before what stands behind it."""
+        forged = refolded(lines(DUEL), LIFE_CHANGED, lambda entry: entry["events"][0].update(life=30))
+        assert verdict(with_files({REPLAY: file_of("duel", forged) + running()})) == "diverged"
+
     def test_archive_for_a_record(self, verdict: Judge) -> None:
         """A bundle is of one match."""
         archive = b'{"archive":1}\n' + FILES[REPLAY] + running() + b'{"matches":2}\n'
