@@ -5,7 +5,6 @@ A reader of a file opens it read-only, and changes neither the database nor its 
 """
 
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -24,11 +23,9 @@ from eventsourcing.sqlite import (
 )
 
 from domain.recorder import COMMAND_IDS, ID_TABLES, LATER_TABLES, SETTINGS, SNAPSHOTS, MatchRecorder
-from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, read_only_connection
+from domain.sqlite_files import LOCK_SECONDS, LOCKED, look_at, opened_in_turn, read_only_connection
 
 MEMORY = ":memory:"
-
-PAUSE = 0.01
 
 
 def sqlite_settings(path: str, *, create: bool = True, read_only: bool = False) -> dict[str, str]:
@@ -56,17 +53,9 @@ class _Pool(SQLiteConnectionPool):
             connection = read_only_connection(Path(self.db_name), self.lock_timeout or LOCK_SECONDS)
             connection.row_factory = sqlite3.Row
             return SQLiteConnection(connection, max_age=self.max_age)
-        last = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                made = super()._create_connection()
-            except sqlite3.OperationalError as error:  # the first one turns the log on; nobody may wait
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
-                    raise
-                time.sleep(PAUSE)
-            else:
-                made.cursor().execute("PRAGMA synchronous=FULL")
-                return made
+        made = opened_in_turn(super()._create_connection)
+        made.cursor().execute("PRAGMA synchronous=FULL")
+        return made
 
 
 class Datastore(SQLiteDatastore):

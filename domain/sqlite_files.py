@@ -3,13 +3,15 @@
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 from eventsourcing.persistence import OperationalError
 
-from domain.recorder import MatchRecorder, StoreError
+from domain.recorder import PAUSE, MatchRecorder, StoreError
 
 BACKUP_PAGES = 1_000
 """How many pages are copied between two looks at the clock."""
@@ -17,7 +19,30 @@ BACKUP_PAGES = 1_000
 LOCK_SECONDS = 10
 """How long a writer waits for the others before it gives up."""
 
+PRIMARY_CODE = 0xFF
+"""The bits of an extended error code that say what kind it is."""
+
 LOCKED = f"another program has kept the store locked for {LOCK_SECONDS} seconds"
+
+
+T = TypeVar("T")
+
+
+def opened_in_turn(opening: Callable[[], T]) -> T:
+    """What `opening` gives, tried until nobody else is at it: who turns a write-ahead log on is not made to wait.
+
+    Raises:
+        sqlite3.OperationalError: the file stays locked, or something else is wrong.
+
+    """
+    last = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            return opening()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise
+            time.sleep(PAUSE)
 
 
 def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:

@@ -10,13 +10,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from domain.sqlite import MEMORY
-from domain.sqlite_files import LOCK_SECONDS, read_only_connection
+from domain.sqlite_files import LOCK_SECONDS, PRIMARY_CODE, opened_in_turn, read_only_connection
 from projections.read_model import Changes, ReadModel
 from projections.tables import Record
 from projections.views import NO_VIEWS, PROGRESS, OvertakenError, Progress, RebuildNeededError, Views, ViewsError
-
-_CODE = 0xFF
-"""The bits of an extended error code that say what kind it is."""
 
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -49,7 +46,7 @@ class SQLiteViews(Views):
             connection = sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
             self._prepare(connection)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & _CODE in _FORBIDDEN:
+            if error.sqlite_errorcode & PRIMARY_CODE in _FORBIDDEN:
                 raise ViewsError(f"{NO_VIEWS} {self.name}: {error}") from error
             raise
         self._inode = self._inode_now()
@@ -61,7 +58,7 @@ class SQLiteViews(Views):
             self._refuse_others(connection)
             connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last rows, which are read again
             if not _tables(connection):
-                connection.execute("PRAGMA journal_mode=WAL")
+                opened_in_turn(lambda: connection.execute("PRAGMA journal_mode=WAL"))
                 with _transaction(connection):
                     if not _tables(connection):
                         self._create(connection)
@@ -154,7 +151,7 @@ class SQLiteViews(Views):
         try:
             yield
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _CODE
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & PRIMARY_CODE
             if _is_damage(error):
                 raise RebuildNeededError(f"the views in {self.name} are damaged ({error})") from error
             if code in _BUSY:
@@ -167,7 +164,7 @@ class SQLiteViews(Views):
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
     """Whether SQLite says of a file that it is not what this program made."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _CODE
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & PRIMARY_CODE
     return code in _DAMAGED or (code == sqlite3.SQLITE_ERROR and any(said in str(error) for said in _NOT_OURS))
 
 

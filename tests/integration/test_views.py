@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from random import Random
-from threading import Barrier
+from threading import Barrier, Timer
 
 import psycopg
 import pytest
@@ -20,7 +20,7 @@ from projections.follower import Follower
 from projections.models import MODELS
 from projections.opening import views_of
 from projections.sqlite import SQLiteViews
-from projections.views import PROGRESS, RebuildNeededError, ViewsError
+from projections.views import PROGRESS, Progress, RebuildNeededError, ViewsError
 from soulrift import store as stores
 from tests.e2e.test_disks import disk, fill, free, mounted, remount
 from tests.followers import Rows, assert_as_recomputed, brought_up_to_date, opened, recomputed, rows_of
@@ -470,6 +470,15 @@ class TestAtOnce:
                 with ThreadPoolExecutor(8) as threads:
                     found = [thread.result() for thread in [threads.submit(look_at_once) for _ in range(8)]]
                 assert found == [11] * 8
+
+    def test_new_file_that_another_program_is_making(self, tmp_path: Path) -> None:
+        """SQLite makes nobody wait for the log to be turned on; whoever comes second tries again."""
+        path = tmp_path / "views.db"
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as first:
+            first.execute("BEGIN IMMEDIATE")
+            Timer(0.3, first.rollback).start()
+            with closing(SQLiteViews(str(path), MODELS)) as views:
+                assert views.progress() == Progress()
 
     def test_answer_is_of_one_moment(self, durable_store: str, tmp_path: Path) -> None:
         """What is asked in one answer does not change though somebody else follows the log meanwhile."""
