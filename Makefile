@@ -36,7 +36,7 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run what users do against it, in
 	$(PIP) wheel . --no-deps -w build/wheel
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install --upgrade 'pip>=25.1'
-	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[player,postgres,simulation]" --group test
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check -q install "$$(ls build/wheel/*.whl)[analytics,player,postgres,simulation]" --group test
 	cp -r tests examples docs README.md CHANGELOG.md Makefile pyproject.toml build/wheel/tree
 	cd build/wheel/tree && ../venv/bin/python -m pytest $(OF_THE_WHEEL) tests/golden
 
@@ -64,7 +64,7 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(PIP) install -e '.[cluster,player,postgres,rl,study]' --group dev
+	$(PIP) install -e '.[analytics,cluster,player,postgres,rl,study]' --group dev
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

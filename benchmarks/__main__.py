@@ -8,6 +8,7 @@ from statistics import median
 
 import msgspec
 
+from benchmarks.analytics import analytics
 from benchmarks.evidence import evidence
 from benchmarks.filling import one_match
 from benchmarks.harness import Row, micro, paired, rate, report, seconds_each
@@ -201,5 +202,5 @@ def _give_costs(path: str, commands: list[AnyCommand]) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    groups = [commands_in_memory, folds, hashes, stores, lengths, views, recordings, evidence, simulations]
+    groups = [commands_in_memory, folds, hashes, stores, lengths, views, recordings, evidence, simulations, analytics]
     sys.exit(0 if report(groups, Path("build/bench.json")) else 1)

@@ -48,8 +48,8 @@ def _entries(number: int) -> list[Entry]:
 
 def _without_line_hash(state: State, command: AnyCommand) -> Entry:
     """What `play` does, but for the SHA-256 of the line."""
-    events, command_json, event_jsons, state_hash, _ = played(state, command)
-    return Entry(state.entries, events, command_json, event_jsons, state_hash, "0" * 64)
+    events, command_json, event_jsons, state_hash, line = played(state, command)
+    return Entry(state.entries, events, command_json, event_jsons, state_hash, "0" * 64, line)
 
 
 def _appended(folder: Path) -> Row:

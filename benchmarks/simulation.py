@@ -17,7 +17,7 @@ from benchmarks.stores import BUILD
 from replays.files import written
 from replays.lines import ARCHIVE
 from simulation import runners
-from simulation.batches import SIZE, batches
+from simulation.batches import SIZE, batches, play_batch
 from simulation.runs import Run, play_match
 
 RANDOM = Run(1, policies=("random", "random"))
@@ -97,13 +97,16 @@ def _archive() -> Row:
         def into_archive() -> int:
             with written(path, replace=True) as file:
                 file.write(ARCHIVE + b"\n")
-                for result in runners.local(batches(run, SIZE, record=True, cover=False), 1):
+                for result in runners.local(play_batch, batches(run, SIZE, record=True, cover=False), 1):
                     for lines in result.matches():
                         file.writelines(line + b"\n" for line in lines)
             return SIZE
 
         def counted() -> int:
-            return sum(len(each.tallies) for each in runners.local(batches(run, SIZE, record=False, cover=False), 1))
+            return sum(
+                len(each.tallies)
+                for each in runners.local(play_batch, batches(run, SIZE, record=False, cover=False), 1)
+            )
 
         ours, peer, ratio = paired(into_archive, counted, rounds=5)
     return Row("simulated match into an archive : counted only", rate(ours), rate(peer), 1 / ratio, "<=", 3)
@@ -115,7 +118,7 @@ def _scaling() -> Row:
     def with_jobs(jobs: int) -> Callable[[], int]:
         def run() -> int:
             work = batches(RANDOM, SCALED, record=False, cover=False)
-            return sum(len(each.tallies) for each in runners.processes(work, jobs))
+            return sum(len(each.tallies) for each in runners.processes(play_batch, work, jobs))
 
         return run
 

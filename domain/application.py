@@ -393,9 +393,11 @@ class Matches(Application[str]):
             CorruptRecordError: a row is not what was written.
 
         """
-        if not self.has(match):
+        batches = self.recorder.select_rows(match, after)
+        first = next(batches, [])
+        if not first and not self.has(match):
             raise self.not_found(match)
-        return self.codec.entries(chain.from_iterable(self.recorder.select_rows(match, after)), after)
+        return self.codec.entries(chain(first, chain.from_iterable(batches)), after)
 
     def openings(self, match: str) -> list[Opening]:
         """What the commitments of a private match stand for, as far as the store knows; sorted by commitment.

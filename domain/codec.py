@@ -14,7 +14,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct, field
 
-from domain.entry import Entry
+from domain.entry import Entry, line_of
 from domain.rules.commands import AnyCommand, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
 from domain.rules.evolve import fold
@@ -37,6 +37,12 @@ class NewerRecordError(CorruptRecordError):
 
 
 class _EntryHead(Struct, frozen=True, gc=False):
+    command: bytes
+    line_sha256: str
+    state_hash: str
+
+
+class _RawHead(Struct, frozen=True, gc=False):
     command: msgspec.Raw
     line_sha256: str
     state_hash: str
@@ -73,12 +79,16 @@ class _SealedRow(Struct, frozen=True, gc=False):
 HEAD = b'{"@entry":'
 """How the state of an entry's first row begins."""
 
+_FIRST_ROW = b'{"@entry":{"command":%b,"line_sha256":"%b","state_hash":"%b"},%b'
+_BEFORE_COMMAND, _BEFORE_LINE, _BEFORE_STATE, _BEHIND, _ = _FIRST_ROW.split(b"%b")
+
 _TOPIC = re.compile(r"[a-z]+(_[a-z]+)+\.v[1-9][0-9]{0,8}")
 
 _UNREADABLE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError)
 """What comes of bytes that nobody wrote: SQL can store text for bytes, and anything else."""
 
-_raw_head = msgspec.json.Decoder(_FirstRow).decode
+_first_row = msgspec.json.Decoder(_FirstRow).decode
+_raw_head = msgspec.json.Decoder(_RawHead).decode
 _sealed_head = msgspec.json.Decoder(_SealedRow).decode
 
 
@@ -111,7 +121,7 @@ class Codec:
     def rows(self, entry: Entry) -> list[Row]:
         """The rows of an entry, in order."""
         states = list(entry.event_jsons)
-        states[0] = b'{"@entry":{"command":%b,"line_sha256":"%b","state_hash":"%b"},%b' % (
+        states[0] = _FIRST_ROW % (
             entry.command_json,
             entry.line_hash.encode(),
             entry.state_hash.encode(),
@@ -163,7 +173,7 @@ class Codec:
 
         """
         version, _, state = first_row
-        return self._command(bytes(_split(state, version)[0].command), version)
+        return self._command(_split(state, version)[0].command, version)
 
     def _command(self, json: bytes, version: int) -> AnyCommand:
         try:
@@ -236,8 +246,12 @@ class Codec:
         head: _EntryHead | None = None
         events: list[AnyEvent] = []
         jsons: list[bytes] = []
+        decoders = self._decoders
         for n, (version, topic, state) in enumerate(rows, after + 1):
-            event = self.event(topic, state)
+            try:
+                event = decoders[topic](state) if isinstance(state, bytes) else self.event(topic, state)
+            except _UNREADABLE:  # an older shape, or a fault
+                event = self.event(topic, state)
             if not version == event.n == n:
                 message = f"event {n} is missing: event {event.n} is in its place, in row {version}"
                 raise CorruptRecordError(message)
@@ -259,21 +273,26 @@ class Codec:
 
 def _split(state: bytes, n: int) -> tuple[_EntryHead, bytes]:
     """The head of an entry and the JSON of its first event, from its first row."""
-    try:
-        raw = _raw_head(state).head
-        head = msgspec.json.decode(raw, type=_EntryHead)
+    command, _, rest = state.partition(_BEFORE_LINE)  # which stands in no text: there are quotes in it
+    if command.startswith(_BEFORE_COMMAND) and rest[64:80] == _BEFORE_STATE and rest[144:147] == _BEHIND:
+        head = _EntryHead(command[len(_BEFORE_COMMAND) :], str(rest[:64], "latin-1"), str(rest[80:144], "latin-1"))
+        return head, b"{" + rest[147:]
+    try:  # what this program has not written
+        raw = bytes(_first_row(state).head)
+        read = _raw_head(raw)
     except _UNREADABLE as error:
         message = f"the head of the entry that begins with event {n} cannot be read: {error}"
         raise CorruptRecordError(message) from error
-    return head, b"{" + state[len(HEAD) + len(bytes(raw)) + 1 :]
+    return _EntryHead(bytes(read.command), read.line_sha256, read.state_hash), b"{" + state[len(HEAD) + len(raw) + 1 :]
 
 
 def _entry(head: _EntryHead, events: list[AnyEvent], jsons: list[bytes]) -> Entry:
-    entry = Entry(events[0].entry, tuple(events), bytes(head.command), tuple(jsons), head.state_hash, head.line_sha256)
-    if sha256(entry.line).hexdigest() != entry.line_hash:
-        message = f"entry {entry.number} is not as it was written: its line has another hash"
+    number, command, event_jsons = events[0].entry, head.command, tuple(jsons)
+    line = line_of(number, command, event_jsons, head.state_hash)
+    if sha256(line).hexdigest() != head.line_sha256:
+        message = f"entry {number} is not as it was written: its line has another hash"
         raise CorruptRecordError(message)
-    return entry
+    return Entry(number, tuple(events), command, event_jsons, head.state_hash, head.line_sha256, line)
 
 
 def replay(events: Iterable[AnyEvent], state: State) -> State:

@@ -28,11 +28,7 @@ class Entry(Struct, frozen=True, gc=False):
     state_hash: str
     line_hash: str
     """The SHA-256 of the line, in hexadecimal."""
-
-    @property
-    def line(self) -> bytes:
-        """The entry's line."""
-        return line_of(self.number, self.command_json, self.event_jsons, self.state_hash)
+    line: bytes
 
 
 def play(state: State, command: AnyCommand) -> Entry:
@@ -44,7 +40,7 @@ def play(state: State, command: AnyCommand) -> Entry:
 
     """
     events, command_json, event_jsons, state_hash_after, line = played(state, command)
-    return Entry(state.entries, events, command_json, event_jsons, state_hash_after, sha256(line).hexdigest())
+    return Entry(state.entries, events, command_json, event_jsons, state_hash_after, sha256(line).hexdigest(), line)
 
 
 def played(state: State, command: AnyCommand) -> tuple[tuple[AnyEvent, ...], bytes, tuple[bytes, ...], str, bytes]:

@@ -202,6 +202,19 @@ class MatchRecorder(ApplicationRecorder):
         )
         return rows
 
+    def select_marks(self, after: int, last: int, kinds: Sequence[str], limit: int) -> list[tuple[int, str, int, str]]:
+        """Rows with an event of these kinds behind a position of the log, up to another, in the order of commits.
+
+        Of each the position, match, version and topic.
+        """
+        topics = " OR ".join(["topic LIKE ?"] * len(kinds))
+        rows: list[Any] = self.query(
+            f"SELECT {self.POSITION}, originator_id, originator_version, topic FROM {EVENTS} "  # noqa: S608
+            f"WHERE {self.POSITION}>? AND {self.POSITION}<=? AND ({topics}) ORDER BY {self.POSITION} LIMIT ?",
+            (after, last, *(f"{kind}.v%" for kind in kinds), limit),
+        )
+        return rows
+
     def end(self) -> int:
         """The position of the last row of the log; 0 if there is none."""
         return self.max_notification_id() or 0

@@ -167,7 +167,9 @@ class _Life:
             self.controlled.append(Control(entry, card, controller))
 
 
-_modifiers = msgspec.json.Decoder(tuple[Modifier, ...]).decode
+modifiers_of = msgspec.json.Decoder(tuple[Modifier, ...]).decode
+"""The modifiers of a Soul, as its row holds them."""
+
 _encode = msgspec.json.encode
 
 
@@ -198,7 +200,7 @@ def history(views: Views, match: str, soul: int | None = None) -> Iterator[SoulH
         yield SoulHistory(
             number,
             life.reranked[-1].rank if life.reranked else rank,
-            Release(entry, rank, source, creature, creature_rank, _modifiers(modifiers), cause),
+            Release(entry, rank, source, creature, creature_rank, modifiers_of(modifiers), cause),
             tuple(life.moves),
             tuple(life.controlled),
             tuple(life.reranked),

@@ -4,7 +4,7 @@ Lives here: the tree, the proofs that it gives, and how a proof is judged (RFC 9
 know: what a line says, or who signed a root.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 EMPTY = sha256().digest()
@@ -48,6 +48,15 @@ class Tree:
         for left in reversed(rest):
             root = node_hash(left, root)
         return root
+
+
+def root_of(lines: Iterable[bytes]) -> bytes:
+    """The root over these lines, level by level: that of a `Tree`, in less time where all of them are at hand."""
+    level = [sha256(b"\x00" + line).digest() for line in lines]
+    while len(level) > 1:
+        pairs = [sha256(b"\x01" + left + right).digest() for left, right in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0] if level else EMPTY
 
 
 class ProvingTree:

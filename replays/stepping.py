@@ -120,7 +120,7 @@ def entry_of(line: bytes) -> Entry:
     read = _line(line)
     jsons = tuple([bytes(event) for event in read.events])
     events = tuple([_event(event) for event in jsons])
-    return Entry(read.entry, events, bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest())
+    return Entry(read.entry, events, bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest(), line)
 
 
 class _Watched(Struct, gc=False, forbid_unknown_fields=True):

@@ -2,17 +2,32 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from domain.entry import Entry
 from replays.files import packed, unpacked
 from replays.writing import match_lines
 from simulation.coverage import Coverage
 from simulation.runs import Failed, Run, play_match
 from simulation.tally import MatchTally
 
+if TYPE_CHECKING:
+    from projections.analytics.making import Made
+
 SIZE = 200
 """Matches of a batch."""
+
+SIZE_OF_TABLES = 1_000
+"""Matches of a batch whose tables are wanted, which are files of their own."""
+
+
+class Tables(Struct, frozen=True):
+    """Where the tables of batches are written: in which folder, as part of which commit of it."""
+
+    address: str
+    commit: int
 
 
 class Batch(Struct, frozen=True):
@@ -23,12 +38,14 @@ class Batch(Struct, frozen=True):
     last: int
     record: bool = False
     cover: bool = False
+    tables: Tables | None = None
 
 
 class Result(Struct):
     """What came of a batch: the tallies of its matches, those that failed, and what was wanted.
 
     `recorded` holds the lines of each match as they stand in a replay file, compressed; null if none were wanted.
+    `made` tells of the tables, whose files are written.
     """
 
     first: int
@@ -37,6 +54,7 @@ class Result(Struct):
     failed: list[Failed]
     recorded: bytes | None
     counts: dict[str, int]
+    made: Any = None
 
     def matches(self) -> Iterator[list[bytes]]:
         """The lines of each match, without their newlines."""
@@ -49,6 +67,18 @@ class Result(Struct):
                     match = []
 
 
+def batches_for_tables(
+    run: Run, matches: int, tables: Tables, done: list[tuple[int, int]], *, cover: bool
+) -> Iterator[Batch]:
+    """A run of so many matches, in batches for tables, but for those from each first to each last one that are done."""
+    first = 1
+    for start, last in [*done, (matches + 1, matches + 1)]:
+        end = min(start - 1, matches)
+        for at in range(first, end + 1, SIZE_OF_TABLES):
+            yield Batch(run, at, min(at + SIZE_OF_TABLES - 1, end), cover=cover, tables=tables)
+        first = last + 1
+
+
 def batches(run: Run, matches: int, *, record: bool, cover: bool, after: int = 0) -> Iterator[Batch]:
     """A run of so many matches, in batches; those behind the first `after`, which are whole batches."""
     for first in range(after + 1, matches + 1, SIZE):
@@ -58,11 +88,11 @@ def batches(run: Run, matches: int, *, record: bool, cover: bool, after: int = 0
 def play_batch(batch: Batch) -> Result:
     """Play a batch. It leaves nothing behind, so that it may be played again."""
     result = Result(batch.first, batch.last, [], [], None, {})
-    counts, lines = Counter[str](), list[bytes]()
+    counts, lines, entries = Counter[str](), list[bytes](), list[tuple[str, list[Entry]]]()
     for number in range(batch.first, batch.last + 1):
         coverage = Coverage()
         watch = coverage.watch if batch.cover else None
-        played = play_match(batch.run, number, record=batch.record, watch=watch)
+        played = play_match(batch.run, number, record=batch.record or batch.tables is not None, watch=watch)
         if played.tally is None or played.failed:
             if played.failed:
                 result.failed.append(played.failed)
@@ -72,8 +102,20 @@ def play_batch(batch: Batch) -> Result:
         counts.update(coverage.counts)
         if batch.record:
             lines += match_lines(batch.run.match_name(number), played.entries)
+        if batch.tables:
+            entries.append((batch.run.match_name(number), played.entries))
     if batch.record:
         result.recorded = packed(b"".join(line + b"\n" for line in lines))
     if batch.cover:
         result.counts = dict(counts)
+    if batch.tables:
+        result.made = _tabled(batch, batch.tables, entries)
     return result
+
+
+def _tabled(batch: Batch, tables: Tables, entries: list[tuple[str, list[Entry]]]) -> "Made":
+    """The part of the tables that these matches make."""
+    from projections.analytics.making import Work, part_of_entries
+
+    name = f"{batch.run.name}-{batch.first:09}-{batch.last:09}"
+    return part_of_entries(Work(tables.address, name, tables.commit), entries)

@@ -1,4 +1,4 @@
-"""Runners: where batches are played. Each gives the results in the order of the batches, whoever was first."""
+"""Runners: where work is done. Each gives the results in the order of the pieces of work, whichever was done first."""
 
 import os
 import signal
@@ -10,12 +10,13 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
-from simulation.batches import Batch, Result, play_batch
+W = TypeVar("W")
+R = TypeVar("R")
 
 AHEAD = 3
-"""So many batches for each worker are under way at once; more would only wait in memory."""
+"""So many pieces for each worker are under way at once; more would only wait in memory."""
 
 RETRIES = 3
 """So often a task is given to another worker when its own one died."""
@@ -29,19 +30,19 @@ class BrokenRunError(Exception):
     """A run that broke off, since those who played it are gone."""
 
 
-def local(batches: Iterator[Batch], jobs: int) -> Generator[Result, None, None]:
+def local(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R, None, None]:
     """In this process, one after the other."""
     del jobs
-    yield from map(play_batch, batches)
+    yield from map(do, work)
 
 
-def processes(batches: Iterator[Batch], jobs: int) -> Generator[Result, None, None]:
+def processes(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R, None, None]:
     """In so many processes of this machine."""
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _live_with_the_parent, (os.getpid(),))
     try:
-        yield from _in_order(batches, lambda batch: pool.submit(play_batch, batch), jobs)
+        yield from _in_order(work, lambda piece: pool.submit(do, piece), jobs)
     except BrokenProcessPool:
-        message = "a process that played matches was ended from outside"
+        message = "a process that did some of the work was ended from outside"
         raise BrokenRunError(message) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -59,16 +60,16 @@ def _live_with_the_parent(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _in_order(batches: Iterator[Batch], submit: Callable[[Batch], Future[Result]], jobs: int) -> Iterator[Result]:
-    under_way = deque(submit(batch) for batch in islice(batches, jobs * AHEAD))
+def _in_order(work: Iterator[W], submit: Callable[[W], Future[R]], jobs: int) -> Iterator[R]:
+    under_way = deque(submit(piece) for piece in islice(work, jobs * AHEAD))
     while under_way:
         result = under_way.popleft().result()
-        for batch in islice(batches, 1):
-            under_way.append(submit(batch))
+        for piece in islice(work, 1):
+            under_way.append(submit(piece))
         yield result
 
 
-def dask(batches: Iterator[Batch], jobs: int, scheduler: str | None = None) -> Generator[Result, None, None]:
+def dask(do: Callable[[W], R], work: Iterator[W], jobs: int, scheduler: str | None = None) -> Generator[R, None, None]:
     """On a Dask cluster: that of a scheduler, or one of so many processes on this machine.
 
     Raises:
@@ -91,10 +92,10 @@ def dask(batches: Iterator[Batch], jobs: int, scheduler: str | None = None) -> G
     try:
         workers = jobs if cluster else max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
 
-        def submit(batch: Batch) -> Any:
-            return client.submit(play_batch, batch, pure=False, retries=RETRIES)
+        def submit(piece: W) -> Any:
+            return client.submit(do, piece, pure=False, retries=RETRIES)
 
-        yield from _in_order(batches, submit, workers)
+        yield from _in_order(work, submit, workers)
     except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
         message = f"the cluster broke off: {error!r}"
         raise BrokenRunError(message) from None

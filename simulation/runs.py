@@ -43,7 +43,12 @@ class Run(Struct, frozen=True):
 
     def match_name(self, number: int) -> str:
         """What match `number`, from 1, is called."""
-        return f"run-{self.seed}-{number}"
+        return f"{self.name}-{number}"
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return f"run-{self.seed}"
 
 
 class Failed(Struct, frozen=True):

@@ -35,6 +35,20 @@ def db(command: Command) -> Command:
     )(command)
 
 
+def tables(command: Command) -> Command:
+    """`--tables`: the folder of tables for analytics."""
+    return click.option(
+        "--tables",
+        "address",
+        metavar="DIR",
+        envvar="SOULRIFT_TABLES",
+        default="tables",
+        show_default=True,
+        show_envvar=True,
+        help="The tables: a folder, or an address that fsspec knows.",
+    )(command)
+
+
 def form(*forms: str) -> Callable[[Command], Command]:
     """`--format`: one of these; the first unless told otherwise."""
     return click.option(
@@ -108,3 +122,25 @@ def out(what: str, **more: Any) -> Callable[[Command], Command]:
         return click.option("-o", "--out", metavar="FILE", help=what, **more)(force(command))
 
     return with_out
+
+
+def where(command: Command) -> Command:
+    """`--jobs`, `--runner` and `--scheduler`: where work is done that is cut in pieces."""
+    jobs = click.option("--jobs", type=click.IntRange(1, 512), metavar="J", help="How many at once; one a processor.")
+    runner = click.option(
+        "--runner", type=click.Choice(("local", "processes", "dask")), help="Where; processes if there are jobs."
+    )
+    scheduler = click.option("--scheduler", metavar="URL", help="The Dask scheduler of a cluster.")
+    return jobs(runner(scheduler(command)))
+
+
+def see_scheduler(runner: str | None, scheduler: str | None) -> None:
+    """See that a scheduler goes with the runner that needs one.
+
+    Raises:
+        click.UsageError: it does not.
+
+    """
+    if scheduler is not None and (runner != "dask" or not scheduler.strip()):
+        message = "--scheduler belongs to --runner dask, and names an address"
+        raise click.UsageError(message)

@@ -21,7 +21,7 @@ from domain.rules.versions import UnknownRulesError
 from projections.views import ProjectionError, RebuildNeededError, ViewsError
 from replays.files import DamagedFileError
 from replays.reading import DamageError
-from soulrift import arguments, disputes, evidence, files, logs, questions, simulations, store
+from soulrift import analytics, arguments, disputes, evidence, files, logs, questions, simulations, store
 from soulrift.terminal import Output, complain, discard_output, use_utf8
 
 if TYPE_CHECKING:
@@ -216,8 +216,9 @@ def backup(dest: Path, db: str) -> None:
     upkeep.back_up(db, dest)
 
 
-for command in (*questions.COMMANDS, *evidence.COMMANDS, *files.COMMANDS, *disputes.COMMANDS, *simulations.COMMANDS):
-    main.add_command(command)
+for room in (questions, evidence, files, disputes, simulations, analytics):
+    for command in room.COMMANDS:
+        main.add_command(command)
 
 
 def run() -> NoReturn:

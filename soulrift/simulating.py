@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -33,11 +33,14 @@ from replays.stepping import entry_of
 from replays.writing import match_lines
 from soulrift import store
 from soulrift.board import table
+from soulrift.running import Where, done
 from soulrift.terminal import Output, complain
 
+if TYPE_CHECKING:
+    from projections.analytics.of_run import RunTables
+
 try:
-    from simulation import runners
-    from simulation.batches import Batch, Result, batches
+    from simulation.batches import Result, Tables, batches, batches_for_tables, play_batch
     from simulation.chance import GENERATOR
     from simulation.coverage import COMMANDS, EVENTS, JUDGES, unused
     from simulation.decks import SHIPPED, DeckError, read_deck
@@ -54,22 +57,15 @@ except ImportError as error:
 
 
 class Wanted(Struct, frozen=True):
-    """What is to come of a run: how many matches, into which archive or store, counted or told how."""
+    """What is to come of a run: how many matches, into which archive, store or tables, counted or told how."""
 
     matches: int
     out: str | None
     store: str | None
+    tables: str | None
     cover: bool
     form: str
     replace: bool
-
-
-class Where(Struct, frozen=True):
-    """Where it is played: with how many jobs, by which runner, on which scheduler's cluster."""
-
-    jobs: int | None
-    runner: str | None
-    scheduler: str | None
 
 
 def run_of(
@@ -160,12 +156,14 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
     """Play a run, and tell what came of it; 1 if a match failed or it broke off, 130 if it was interrupted."""
     statistics, failed, counts = Statistics(), list[Failed](), Counter[str]()
     try:
-        with _parts(run, wanted) as parts:
+        with _parts(run, wanted) as parts, _tables(run, wanted.tables) as tables:
+            there = sum(last - first + 1 for first, last in tables.done()) if tables else 0
             with (
-                closing(_results(run, wanted, where, parts)) as results,
+                closing(_results(run, wanted, where, parts or tables)) as results,
                 _store(wanted.store) as keep,
                 bar(wanted.matches) as advance,
             ):
+                advance(there)
                 for result in results:
                     keep(result)
                     for match in result.tallies:
@@ -184,14 +182,14 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
     except (RunnerError, PartsError) as error:
         raise click.UsageError(str(error)) from None
     except (BrokenRunError, KeyboardInterrupt) as error:
-        again = "; the same command goes on with it" if wanted.out else ""
+        again = "; the same command goes on with it" if wanted.out or wanted.tables else ""
         why = (
             f"interrupted after {statistics.matches:,} matches" if isinstance(error, KeyboardInterrupt) else str(error)
         )
         complain(f"{why}{again}")
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     statistics.failed = len(failed)
-    _tell(run, wanted, statistics, counts)
+    _tell(run, wanted, statistics, counts, there)
     return int(bool(failed))
 
 
@@ -219,6 +217,18 @@ def _parts(run: Run, wanted: Wanted) -> Iterator[Parts | None]:
         yield parts
 
 
+@contextmanager
+def _tables(run: Run, address: str | None) -> Iterator["RunTables | None"]:
+    """The tables that the matches come into; nothing where none are wanted."""
+    if address is None:
+        yield None
+        return
+    from soulrift.tabling import run_tables
+
+    with run_tables(run, address) as tables:
+        yield tables
+
+
 def see_place(path: Path, *, replace: bool) -> None:
     """See that a file can come here, before the work for it is done.
 
@@ -234,39 +244,24 @@ def see_place(path: Path, *, replace: bool) -> None:
         raise click.UsageError(message)
 
 
-def _results(run: Run, wanted: Wanted, where: Where, parts: Parts | None) -> Generator[Result, None, None]:
-    """The results of all batches in order: those that are kept, and those that are still to be played."""
-    after = 0
-    if parts:
-        after = parts.done()
-        yield from parts.results()
-    record = wanted.out is not None or wanted.store is not None
-    work = batches(run, wanted.matches, record=record, cover=wanted.cover, after=after)
-    with closing(played(work, where)) as results:
+def _results(run: Run, wanted: Wanted, where: Where, kept: "Parts | RunTables | None") -> Generator[Result, None, None]:
+    """The results of all batches in order: those that are kept, if they can be told, and those still to be played."""
+    record, after = wanted.out is not None or wanted.store is not None, 0
+    if isinstance(kept, Parts):
+        after = kept.done()
+        yield from kept.results()
+    if kept is None or isinstance(kept, Parts):
+        work = batches(run, wanted.matches, record=record, cover=wanted.cover, after=after)
+    else:
+        place = Tables(kept.folder.address, kept.manifest.commits + 1)
+        work = batches_for_tables(run, wanted.matches, place, kept.done(), cover=wanted.cover)
+    with closing(done(play_batch, work, where)) as results:
         for result in results:
-            if parts:
-                parts.keep(result)
+            if isinstance(kept, Parts):
+                kept.keep(result)
+            elif kept:
+                kept.add_batch(result.made)
             yield result
-
-
-def played(work: Iterator[Batch], where: Where) -> Generator[Result, None, None]:
-    """The results of these batches, in their order.
-
-    Raises:
-        RunnerError: the runner cannot run.
-
-    """
-    jobs = where.jobs or runners.cores()
-    with closing(_runner(where, jobs)(work, jobs)) as results:
-        yield from results
-
-
-def _runner(where: Where, jobs: int) -> Callable[[Iterator[Batch], int], Generator[Result, None, None]]:
-    if where.runner == "dask":
-        return lambda work, jobs: runners.dask(work, jobs, where.scheduler)
-    return (
-        runners.processes if (where.runner or ("local" if jobs == 1 else "processes")) == "processes" else runners.local
-    )
 
 
 @contextmanager
@@ -315,7 +310,7 @@ def _put(matches: Matches, lines: list[bytes], end: bytes) -> None:
 # ------------------------------------------------------------ telling
 
 
-def _tell(run: Run, wanted: Wanted, statistics: Statistics, counts: Counter[str]) -> None:
+def _tell(run: Run, wanted: Wanted, statistics: Statistics, counts: Counter[str], there: int) -> None:
     output = Output()
     if wanted.form == "json":
         told = {"simulator": SIMULATOR, "generator": GENERATOR, "seed": str(run.seed), "run": _options(run)}
@@ -324,8 +319,11 @@ def _tell(run: Run, wanted: Wanted, statistics: Statistics, counts: Counter[str]
     else:
         for line in chain(_lines(run, statistics), _covered(counts) if wanted.cover else ()):
             output.line(line)
-        if wanted.out or wanted.store:
-            output.line(f"{wanted.out or wanted.store}: {statistics.matches:,} matches")
+        where = wanted.out or wanted.store or wanted.tables
+        if where:
+            output.line(f"{where}: {statistics.matches + there:,} matches")
+        if there:
+            output.line(f"{there:,} of them were there already; what is told above is of the others")
     output.end()
 
 

@@ -50,29 +50,14 @@ def _run(command: Command) -> Command:
     return seed(decks(policies(ruleset(command))))
 
 
-def _where(command: Command) -> Command:
-    """`--jobs`, `--runner` and `--scheduler`: where it is played."""
-    jobs = click.option("--jobs", type=click.IntRange(1, 512), metavar="J", help="How many at once; one a processor.")
-    runner = click.option(
-        "--runner", type=click.Choice(("local", "processes", "dask")), help="Where; processes if there are jobs."
-    )
-    scheduler = click.option("--scheduler", metavar="URL", help="The Dask scheduler of a cluster.")
-    return jobs(runner(scheduler(command)))
-
-
-def _see_scheduler(runner: str | None, scheduler: str | None) -> None:
-    if scheduler is not None and (runner != "dask" or not scheduler.strip()):
-        message = "--scheduler belongs to --runner dask, and names an address"
-        raise click.UsageError(message)
-
-
 @click.command(epilog=arguments.example("simulate --matches 1000 --seed 5 --decks rift,reap --policies greedy"))
 @click.option("--matches", type=click.IntRange(1, 100_000_000), metavar="N", help="How many; needed unless --only.")
 @_run
-@_where
+@arguments.where
 @click.option("--only", type=click.IntRange(1), metavar="M", help="Match M of the run alone: told, or written to -o.")
 @arguments.out("Write the matches into an archive; .gz or .zst compresses. If it was interrupted, it goes on.")
 @click.option("--store", metavar="STORE", help="Put the matches into this store.")
+@click.option("--tables", metavar="DIR", help="Make tables of the matches in this folder, or object store.")
 @click.option("--coverage", is_flag=True, help="Tell which commands, events and rules were used, and how often.")
 @arguments.form("text", "json")
 def simulate(
@@ -88,28 +73,30 @@ def simulate(
     out: str | None,
     force: bool,
     store: str | None,
+    tables: str | None,
     coverage: bool,
     form: str,
 ) -> None:
     """Play matches that nobody played yet, the same ones for the same seed.
 
-    Without -o or --store they are counted only. The same options make the same matches, byte for byte, whatever the
-    jobs and the runner.
+    Without -o, --store or --tables they are counted only. The same options make the same matches, byte for byte,
+    whatever the jobs and the runner.
     """
     from soulrift import simulating
+    from soulrift.running import Where
 
     if (matches is None) is (only is None):
         message = "say how many --matches are to be played, or which one with --only"
         raise click.UsageError(message)
-    if out is not None and store is not None:
-        message = "-o writes an archive, --store fills a store; choose"
+    if sum(each is not None for each in (out, store, tables)) > 1:
+        message = "-o writes an archive, --store fills a store, --tables makes tables; choose"
         raise click.UsageError(message)
-    _see_scheduler(runner, scheduler)
+    arguments.see_scheduler(runner, scheduler)
     run = simulating.run_of(seed, decks, policies, rulesets, cover=coverage)
     if only is not None:
         sys.exit(simulating.one(run, only, out, form, replace=force))
-    where = simulating.Where(jobs, runner, scheduler)
-    wanted = simulating.Wanted(matches or 0, out, store, coverage, form, force)
+    where = Where(jobs, runner, scheduler)
+    wanted = simulating.Wanted(matches or 0, out, store, tables, coverage, form, force)
     sys.exit(simulating.simulate(run, wanted, where))
 
 
@@ -134,7 +121,7 @@ def simulate(
     "--matches", type=click.IntRange(1, 10_000_000), default=1_000, show_default=True, metavar="N", help="Of each case."
 )
 @_run
-@_where
+@arguments.where
 @arguments.out("Draw a chart into this file, .png or .svg.")
 @arguments.form("text", "json")
 @click.pass_context
@@ -161,9 +148,9 @@ def study(
     interval, and every difference to the first case says whether it can be told from nothing.
     """
     from soulrift import studying
-    from soulrift.simulating import Where
+    from soulrift.running import Where
 
-    _see_scheduler(runner, scheduler)
+    arguments.see_scheduler(runner, scheduler)
     varied = "rulesets" if vary == "ruleset" else vary
     if context.get_parameter_source(varied) is not ParameterSource.DEFAULT:
         message = f"--{vary} is what varies: it stands in each --case"

@@ -15,12 +15,13 @@ from rich.text import Text
 from domain.rules.ruleset import Ruleset
 from soulrift.board import table
 from soulrift.files import field_of_ruleset
+from soulrift.running import Where, done
 from soulrift.terminal import Output, complain
 
 try:
     import scipy
 
-    from simulation.batches import batches
+    from simulation.batches import batches, play_batch
     from simulation.chance import GENERATOR
     from simulation.runners import BrokenRunError, RunnerError
     from simulation.runs import SIMULATOR, Failed, Run
@@ -39,7 +40,6 @@ try:
         findings,
     )
     from soulrift import simulating
-    from soulrift.simulating import Where
 except ImportError as error:
     if (error.name or "").partition(".")[0] not in {"numpy", "scipy"}:
         raise
@@ -222,7 +222,7 @@ def _played(
     """The samples of all cases, which are played one after the other, and of each the matches that failed."""
     samples, failed = [Sample(case, figures, matches) for case in cases], [list[Failed]() for _ in cases]
     work = chain.from_iterable(batches(case.run, matches, record=False, cover=False) for case in cases)
-    with closing(simulating.played(work, where)) as results, simulating.bar(matches * len(cases)) as advance:
+    with closing(done(play_batch, work, where)) as results, simulating.bar(matches * len(cases)) as advance:
         at = 0
         for result in results:
             for match in result.tallies:

@@ -18,7 +18,7 @@ import pytest
 
 from replays.files import opened
 from simulation import runners
-from simulation.batches import SIZE, Batch, Result, batches
+from simulation.batches import SIZE, Batch, Result, batches, play_batch
 from simulation.chance import GENERATOR
 from simulation.runs import Run
 
@@ -61,7 +61,7 @@ def digest(results: Iterator[Result]) -> str:
 @pytest.fixture(scope="module")
 def expected() -> str:
     """The digest of the run, played in this process."""
-    return digest(runners.local(work(), 1))
+    return digest(runners.local(play_batch, work(), 1))
 
 
 # ------------------------------------------------------------ jobs, processes, machines
@@ -78,8 +78,8 @@ def test_batches_cover_a_run() -> None:
 
 def test_batches_of_other_sizes_make_the_same_matches(expected: str) -> None:
     """How a run is cut changes nothing of its matches."""
-    whole = next(runners.local(iter([Batch(RUN, 1, 100, record=True)]), 1))
-    cut = list(runners.local(work(), 1))
+    whole = next(runners.local(play_batch, iter([Batch(RUN, 1, 100, record=True)]), 1))
+    cut = list(runners.local(play_batch, work(), 1))
     assert list(whole.matches()) == [match for result in cut for match in result.matches()]
     assert whole.tallies == [tally for result in cut for tally in result.tallies]
     assert digest(iter(cut)) == expected
@@ -88,13 +88,13 @@ def test_batches_of_other_sizes_make_the_same_matches(expected: str) -> None:
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_processes_make_the_same_matches(jobs: int, expected: str) -> None:
     """So do one, two or four processes, whichever was first."""
-    assert digest(runners.processes(work(), jobs)) == expected
+    assert digest(runners.processes(play_batch, work(), jobs)) == expected
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_process_with_other_hashes_makes_the_same_matches(hash_seed: str, expected: str) -> None:
     """So does a process of its own, whose sets and dictionaries hash otherwise."""
-    code = "from tests.integration.test_runs import *; print(digest(runners.local(work(), 1)))"
+    code = "from tests.integration.test_runs import *; print(digest(runners.local(play_batch, work(), 1)))"
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
     assert done.stdout.decode().split() == [expected]
@@ -107,7 +107,7 @@ from simulation import runners
 from tests.integration.test_runs import digest, work
 
 def watched():
-    results = runners.dask(work(), 3)
+    results = runners.dask(play_batch, work(), 3)
     yield next(results)
     workers = Client.current().run(os.getpid)
     assert len(set(workers.values())) == 3, workers

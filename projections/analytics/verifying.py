@@ -1,0 +1,175 @@
+"""Tables proven: files against the manifest, and every row against the record that it tells of.
+
+The commands of a match stand in its entries. They are played again: the lines that they make must have the root that
+the match is listed with, and the rows made of those lines must be the rows that are there.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from domain.codec import CorruptRecordError
+from domain.rules.refusal import Refusal
+from domain.rules.versions import UnknownRulesError
+from projections.analytics.asking import connect
+from projections.analytics.folder import MANIFEST, Folder, Manifest, TablesError
+from projections.analytics.history import as_now, commands, lines, read
+from projections.analytics.parts import File, Part, PartWriter
+from projections.analytics.rows import MatchRows, Run, match_rows
+from projections.analytics.schemas import MATCHES, RUNS, TABLES, Table, of_matches
+from replays.stepping import entry_of
+from replays.verdicts import Verdict
+
+
+class Fault(Struct, frozen=True):
+    """Something that is not as it must be: the verdict that this is, where, and why."""
+
+    verdict: Verdict
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+class Proof:
+    """Proves a folder of tables, and counts what it has proven."""
+
+    def __init__(self, folder: Folder, advance: Callable[[int], object] = lambda _: None) -> None:
+        self.manifest: Manifest = folder.manifest()
+        self.files = self.matches = self.rows = 0
+        self._folder = folder
+        self._advance = advance
+        self._runs: dict[str, Run] = {}
+
+    def faults(self) -> Iterator[Fault]:
+        """All that is wrong; nothing, where the tables are what the records that they tell of make."""
+        whole = True
+        for path in self._folder.strays(self.manifest):
+            yield Fault("damaged", path, f"it does not stand in {MANIFEST}; `soulrift tables` removes such files")
+        for part in self.manifest.all_parts():
+            for fault in filter(None, map(self._file, part.files)):
+                whole = False
+                yield fault
+        if not whole:
+            return
+        for name in self._twice():
+            yield Fault("tampered", name, "the match is there twice")
+        for part in (part for part in self.manifest.all_parts() if part is not self.manifest.runs):
+            yield from self._part(part)
+        yield from self._listed_runs()
+
+    def _file(self, file: File) -> Fault | None:
+        """What is wrong with a file as a file."""
+        try:
+            size, digest = self._folder.digest(file)
+        except (TablesError, OSError) as error:
+            return Fault("damaged", file.path, str(error))
+        if (size, digest) != (file.bytes, file.sha256):
+            return Fault(
+                "damaged", file.path, f"its bytes are not those that {MANIFEST} names: their SHA-256 is another"
+            )
+        self.files += 1
+        return None
+
+    def _twice(self) -> list[str]:
+        with connect(self._folder.address) as tables:
+            found = tables.sql("SELECT match FROM matches GROUP BY match HAVING count(*) > 1 ORDER BY match LIMIT 10")
+            return [name for (name,) in found.fetchall()]
+
+    # ------------------------------------------------------------ a part
+
+    def _part(self, part: Part) -> Iterator[Fault]:
+        """What is wrong with the rows of a part."""
+        there = {table.name: _rows(self._folder, part, table) for table in TABLES}
+        told = {row["match"]: row for row in there[MATCHES.name].select(["match", "root", "rules"]).to_pylist()}
+        kept, played = defaultdict[str, _Kept](_Kept), set[str]()
+        with PartWriter(part.name, lambda table: table.name, kept.__getitem__) as writer:
+            for match, given in commands(self._folder, part):
+                try:
+                    made = _played_again(match, given, told.get(match))
+                except _FaultError as error:
+                    yield error.fault
+                    return
+                if made.run:
+                    self._runs.setdefault(made.run.run, made.run)
+                played.add(match)
+                writer.add(made)
+                self._advance(made.events)
+            writer.close()
+        for name in sorted(told.keys() - played):
+            yield Fault("tampered", name, "it has no entries")
+        for table in of_matches():
+            yield from self._compared(table, there[table.name], kept.get(table.name))
+        self.matches += len(played)
+
+    def _compared(self, table: Table, there: pa.Table, kept: "_Kept | None") -> Iterator[Fault]:
+        """How the rows of a table are not those that its records make."""
+        made = _plain(as_now(table, pq.read_table(BytesIO(kept.getvalue()))) if kept else table.arrow.empty_table())
+        made = made.select(there.column_names)
+        self.rows += len(there)
+        if made.equals(there):
+            return
+        here = zip(made.to_pylist(), there.to_pylist(), strict=False)
+        found = (
+            next((row for should, row in here if should != row), None)
+            or (there or made).slice(len(made), 1).to_pylist()
+        )
+        yield Fault("tampered", table.name, f"its rows are not those that the record makes, first at {found}")
+
+    def _listed_runs(self) -> Iterator[Fault]:
+        """How the runs that are listed are not those that the matches belong to."""
+        rows = _rows(self._folder, self.manifest.runs, RUNS).to_pylist() if self.manifest.runs else []
+        listed = {row["run"]: (row["seed"], row["simulator"], row["generator"]) for row in rows}
+        for name, run in self._runs.items():
+            if listed.pop(name, None) != (run.seed, run.simulator, run.generator):
+                yield Fault("tampered", RUNS.name, f"{name} is not listed as its matches tell of it")
+        for name in listed:
+            yield Fault("tampered", RUNS.name, f"{name} is listed, but has no match")
+
+
+class _FaultError(Exception):
+    def __init__(self, verdict: Verdict, where: str, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = Fault(verdict, where, reason)
+
+
+def _played_again(match: str, given: list[bytes], listed: dict[str, Any] | None) -> MatchRows:
+    """The rows of a match, from its commands alone."""
+    try:
+        made = match_rows(match, map(entry_of, lines(given, listed["rules"] if listed else None)))
+    except UnknownRulesError as error:
+        raise _FaultError("unverifiable", match, str(error)) from None
+    except (Refusal, CorruptRecordError, msgspec.MsgspecError, RecursionError) as error:
+        raise _FaultError("diverged", match, f"its commands cannot be played: {error}") from None
+    if listed is None or made.root != listed["root"]:
+        raise _FaultError("diverged", match, "its commands lead to another record than the one with its root")
+    return made
+
+
+class _Kept(BytesIO):
+    """A file in memory that can be read after it was closed."""
+
+    def close(self) -> None:
+        """Keep it."""
+
+
+def _rows(folder: Folder, part: Part, table: Table) -> pa.Table:
+    """The rows of a table in a part, with the columns that its files have."""
+    found = [read(folder, file) for file in part.files if file.table == table.name]
+    return _plain(pa.concat_tables(found, promote_options="default")) if found else table.arrow.empty_table()
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """The same rows with texts as texts, which are equal whatever dictionaries they were written with."""
+    columns = [
+        pc.cast(column, pa.string()) if pa.types.is_dictionary(column.type) else column for column in rows.columns
+    ]
+    return pa.table(dict(zip(rows.column_names, columns, strict=True)))
