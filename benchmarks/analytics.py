@@ -127,7 +127,7 @@ def _ten_million(address: str) -> None:
         step = 1_000_000
         for first in range(0, ROWS, step):
             made = base.sql(_SOULBURNS.format(first=first, last=first + step, each=OF_A_MATCH))
-            file.write(made.to_arrow_table().cast(SOULBURNS.arrow))  # type: ignore[union-attr]  # it is a query
+            file.write(made.to_arrow_table().cast(SOULBURNS.arrow))
         written = file.close()
         folder.commit(Manifest(parts=(Part("0", (written,), ROWS // OF_A_MATCH, 0, 0),)), before)
 

@@ -34,7 +34,7 @@ def tables(
     from soulrift import tabling
     from soulrift.running import Where
 
-    if sum(each is not None for each in (out, verify, migrate)) != 1:
+    if sum(bool(each) for each in (out, verify, migrate)) != 1:
         message = "say where the tables come with -o, or which ones to --verify or --migrate"
         raise click.UsageError(message)
     arguments.see_scheduler(runner, scheduler)

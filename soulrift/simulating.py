@@ -1,5 +1,6 @@
 """`soulrift simulate`: runs of simulated matches, into archives, stores, or counts."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
@@ -269,7 +270,7 @@ def bar(matches: int) -> Iterator[Callable[[int], object]]:
     """A bar over so many matches, with the rate and the time left, on standard error, if that is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as shown:
         task = shown.add_task("", total=matches)
         yield lambda done: shown.advance(task, done)
 

@@ -108,7 +108,8 @@ def _tell(address: str, count: Count, form: str) -> None:
         output.data({"tables": address, **msgspec.to_builtins(count)})
     else:
         there = f", {count.there:,} were there" if count.there else ""
-        output.line(f"{address}: {count.written:,} matches written{there}, {count.running:,} running")
+        matches = "match" if count.written == 1 else "matches"
+        output.line(f"{address}: {count.written:,} {matches} written{there}, {count.running:,} running")
     output.end()
 
 

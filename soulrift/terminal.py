@@ -99,7 +99,7 @@ def discard_output() -> None:
 def progress(steps: Iterable[T], what: str) -> Iterable[T]:
     """The same steps, with a bar on standard error if that is a terminal, for what prints nothing until it is done."""
     console = Console(stderr=True)
-    return track(steps, what, total=None, console=console, transient=True, disable=not console.is_terminal)
+    return track(steps, what, total=None, console=console, transient=True, disable=not sys.stderr.isatty())
 
 
 class Bar:
@@ -121,7 +121,7 @@ class Bar:
 def bar(what: str, *, worth_it: bool = True) -> Iterator[Bar]:
     """A bar on standard error, if that is a terminal, for work whose size is known and `worth_it`."""
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not (worth_it and console.is_terminal)) as shown:
+    with Progress(console=console, transient=True, disable=not (worth_it and sys.stderr.isatty())) as shown:
         yield Bar(shown, shown.add_task(what, total=None))
 
 

@@ -1,7 +1,8 @@
 """Matches are played while their player or their database is killed, and the store is held to what it acknowledged.
 
 Scripts are deterministic: at any moment a store must hold a beginning of straight play, byte for byte, that reaches at
-least as far as was acknowledged. Followers are killed too, and their views held to the plain function of the log.
+least as far as was acknowledged. Followers are killed too, and makers of tables: what they leave is held to the plain
+function of the log.
 `python -m tests.torture` tells what it did; its exit status is 1 if anything is lost.
 """
 
@@ -540,12 +541,17 @@ def main() -> int:
 
 
 def _all_kills(folder: Path, running: Server) -> Iterator[Tally]:
+    from tests.makers import kill_makers  # which imports much, and players do without it
+
     yield kill_players(str(folder / "store.db"), folder)
     with fresh_schema(running.url, "players") as store:
         yield kill_players(store, folder)
     yield kill_followers(str(folder / "followed.db"), folder)
     with fresh_schema(running.url, "followers") as store:
         yield kill_followers(store, folder)
+    yield kill_makers(str(folder / "told.db"), folder / "told")
+    with fresh_schema(running.url, "told") as store:
+        yield kill_makers(store, folder / "told too")
     yield kill_server(running, folder)
 
 

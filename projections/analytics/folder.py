@@ -116,7 +116,7 @@ class Folder:
         """
         found = self._manifest()
         if found is None:
-            message = f"there are no tables in {self.address}: it has no {MANIFEST}"
+            message = f"there are no tables in {self.address}; `soulrift tables -o {self.address}` makes them"
             raise TablesError(message)
         return found
 
@@ -197,6 +197,7 @@ class Folder:
         try:
             yield self._cleared()
         finally:
+            self._clear()
             lock.release()
 
     def _cleared(self) -> Manifest:
@@ -211,8 +212,7 @@ class Folder:
                 message = f"{self.address} is a folder of something else: it has {others[0]}, and no {MANIFEST}"
                 raise TablesError(message)
         manifest = found or Manifest()
-        if self.local:
-            shutil.rmtree(self.path(WRITING), ignore_errors=True)
+        self._clear()
         self._remove(self.strays(manifest))
         return manifest
 
@@ -252,6 +252,11 @@ class Folder:
             self.fs.pipe_file(self.path(MANIFEST), content)
         self._remove(old - {file.path for file in told.files()})
         return told
+
+    def _clear(self) -> None:
+        """Remove what was written aside, and is in its place or of no use now."""
+        if self.local:
+            shutil.rmtree(self.path(WRITING), ignore_errors=True)
 
     def _move(self, paths: list[str]) -> None:
         """Move files, which are on the disk then, to where they belong."""

@@ -40,7 +40,7 @@ def known(folder: Folder, parts: Iterable[Part], matches: Collection[str]) -> di
     for part in parts:
         for file in _of(part, MATCHES):
             there = read(folder, file, columns)
-            there = there.filter(pc.is_in(there["match"], wanted))
+            there = there.filter(pc.is_in(there["match"].cast(pa.string()), wanted))
             found |= {row["match"]: Known(part=part.name, **row) for row in there.to_pylist()}
     return found
 

@@ -42,9 +42,9 @@ class RunTables(Making):
         rows = read(folder, before.runs.files[0]).to_pylist() if before.runs else []
         there = next((Run(*row.values()) for row in rows if row["run"] == run.run), None)
         if there and (there.options, there.simulator, there.generator) != (run.options, run.simulator, run.generator):
-            message = (
-                f"{folder.address} has matches of another run of seed {run.seed}: take another seed, or another folder"
-            )
+            which = "another run" if there.options else "a run"
+            where = "" if there.options else " from a record, which does not say whether they are the same"
+            message = f"{folder.address} has matches of {which} of seed {run.seed}{where}: take another folder, or seed"
             raise TablesError(message)
 
     def done(self) -> list[tuple[int, int]]:

@@ -49,7 +49,7 @@ class _OfStore(Making):
         self._ruled = dict.fromkeys(before.ruled)
         self._count = Count()
         if before.parts and before.source is None:
-            message = f"{folder.address} was made of recordings: give a store a folder of its own"
+            message = f"{folder.address} was made of recordings or simulations: give a store a folder of its own"
             raise TablesError(message)
         self._after = before.source.position if before.source else 0
         if before.source and self._digest(self._after) != before.source.digest:

@@ -76,7 +76,7 @@ RUNS = Table(
     "A run of the simulator, of which matches are here.",
     ("run",),
     _columns(
-        ("run", "text", "", "The run's name: `run-` and its seed."),
+        ("run", "word", "", "The run's name: `run-` and its seed."),
         ("seed", "text", "", "Its seed, in decimal digits: it may be greater than engines' integers."),
         ("simulator", "count", "", "The version of the simulator."),
         ("generator", "text", "", "Where chance came from, with its version."),
@@ -91,7 +91,7 @@ MATCHES = Table(
     "A match, as it stood in its last entry.",
     ("match",),
     _columns(
-        ("match", "text", "", "Its name."),
+        ("match", "word", "", "Its name."),
         ("run", "word", "", "The run that it was simulated in; null for a match that was played."),
         ("number", "count", "", "Its number in the run, from 1; null likewise."),
         ("status", "word", "", "`running` or `ended`."),
@@ -162,7 +162,7 @@ ENTRIES = Table(
         ("player", "word", "", "Who did it, as far as the command says: its `player`, `by` or `controller`."),
         ("events", "count", "event", "How many events it made."),
         ("actor", "word", "", "Who sent it (`meta.actor`), if that was told."),
-        ("at", "time", "", "When, by the sender's clock (`meta.at`), if that was told."),
+        ("sent_at", "time", "", "When, by the sender's clock (`meta.at`), if that was told."),
         ("command", "text", "", "The command as it was recorded: canonical JSON."),
     ),
 )
@@ -382,7 +382,7 @@ CARDS = Table(
         ("fate", "word", "", "`there` still, `destroyed`, or `left`."),
         ("end_entry", "count", "entry", "The entry in which it was destroyed, or left."),
         ("end_turn", "count", "turn", "The turn in which it was."),
-        ("by", "word", "", "The player who did it, if that was told."),
+        ("done_by", "word", "", "The player who did it, if that was told."),
         ("detail", "word", "", "The cause of its destruction, or where it went."),
         ("soul", "count", "", "The Soul that it gave (C-1)."),
     ),
