@@ -221,7 +221,7 @@ SOULS = Table(
         ("controller", "word", "", "Who controlled it; of an effect, who released the Soul, if that was told."),
         ("creature_rank", "small", "rank", "The creature's own rank; null counts as 0 (C-4)."),
         ("sealed", "flag", "", "Whether it was Sealed (C-7); null if there was no creature."),
-        ("modifiers", "amount", "rank", "The sum of all modifiers, Sealed among them (C-7, C-8), before C-3 holds it in."),
+        ("modifiers", "amount", "rank", "The sum of all modifiers, Sealed among them (C-7, C-8), before C-3."),
         ("cause", "word", "", "As the game or the judge gave it."),
         ("reaped", "count", "", "How often it was reaped onto a card (A-1)."),
         ("returned", "count", "", "How often it came back from one (A-4, A-6)."),
