@@ -27,6 +27,7 @@ class Tables(Struct, frozen=True):
     """Where the tables of batches are written: in which folder, as part of which commit of it."""
 
     address: str
+    token: str
     commit: int
 
 
@@ -118,4 +119,4 @@ def _tabled(batch: Batch, tables: Tables, entries: list[tuple[str, list[Entry]]]
     from projections.analytics.making import Work, part_of_entries
 
     name = f"{batch.run.name}-{batch.first:09}-{batch.last:09}"
-    return part_of_entries(Work(tables.address, name, tables.commit), entries)
+    return part_of_entries(Work(tables.address, tables.token, name, tables.commit), entries)

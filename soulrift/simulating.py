@@ -254,7 +254,7 @@ def _results(run: Run, wanted: Wanted, where: Where, kept: "Parts | RunTables | 
     if kept is None or isinstance(kept, Parts):
         work = batches(run, wanted.matches, record=record, cover=wanted.cover, after=after)
     else:
-        place = Tables(kept.folder.address, kept.manifest.commits + 1)
+        place = Tables(kept.folder.address, kept.folder.token, kept.manifest.commits + 1)
         work = batches_for_tables(run, wanted.matches, place, kept.done(), cover=wanted.cover)
     with closing(done(play_batch, work, where)) as results:
         for result in results:

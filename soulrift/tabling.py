@@ -12,6 +12,7 @@ import msgspec
 from replays.files import DamagedFileError, opened
 from replays.reading import DamageError, Reader
 from replays.verdicts import Verdict, gravest
+from replays.verify import beside_matches
 from simulation.runners import BrokenRunError, RunnerError
 from soulrift import store
 from soulrift.running import Where, done
@@ -97,7 +98,9 @@ def _recordings(files: Sequence[Path], damages: list[str]) -> Iterator[Lines]:
                         yield lines_of(recording)
                     except DamageError as damage:
                         damages.append(f"{path}: {recording.match} is left out: {damage}")
-                damages += [f"{path}: {damage}" for damage in reader.damages]
+                damages += [
+                    f"{path}: line {each.line}, byte {each.byte}: {each.reason}" for each in beside_matches(reader)
+                ]
         except DamagedFileError as damage:
             damages.append(f"{path}: {damage}")
 

@@ -2,22 +2,25 @@
 
     games/
       manifest.json                                       what does not stand here does not exist
-      soulburns/schema=1/batch=000001204-000058311/00000003.parquet
-      soulburns/schema=1/batch=running/00000007.parquet   of matches that have not ended; replaced whole
+      soulburns/schema=1/batch=000001204-000058311/00000003-9f86d081.parquet
+      soulburns/schema=1/batch=running/00000007-60303ae2.parquet   of matches that have not ended; replaced whole
       .writing/                                           what is not finished
 
 The folder may be a local one or an address that fsspec knows (`s3://...`). A file's name is the number of the commit
-that it came with. On the local disk, files are written aside and moved into place just before the manifest is replaced;
-an object store cannot rename, so there they are written in place, and the manifest's write is the commit.
+that it came with, and a token of whoever wrote it. On the local disk, files are written aside and moved into place just
+before the manifest is replaced; an object store cannot rename, so there they are written in place, and the manifest's
+write is the commit.
 """
 
 import os
+import re
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import fsspec
 import msgspec
@@ -40,6 +43,8 @@ ALL = "all"
 """The batch of all runs."""
 
 _CHUNK = 1 << 20
+
+_OURS = re.compile(rf"({'|'.join(table.name for table in TABLES)})/schema=\d+/batch=[^/]+/\d+-\w+\.parquet")
 
 
 class TablesError(Exception):
@@ -87,13 +92,16 @@ class Manifest(Struct, frozen=True, kw_only=True):
 class Folder:
     """A folder of tables, at a local path or an address that fsspec knows.
 
+    The `token` is in the names of the files that are written through it, so that no two programs write the same ones.
+
     Raises:
         TablesError: the address cannot be used.
 
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, token: str | None = None) -> None:
         self.address = address
+        self.token = token or secrets.token_hex(4)
         try:
             self.fs, self.root = fsspec.core.url_to_fs(address)
         except (ImportError, ValueError) as error:
@@ -181,6 +189,7 @@ class Folder:
             TablesError: another program is at it, or this is a folder of something else.
 
         """
+        self._see_ours()
         if not self.local:
             yield self._cleared()
             return
@@ -200,25 +209,31 @@ class Folder:
             self._clear()
             lock.release()
 
+    def _see_ours(self) -> None:
+        """See that nothing lies here but tables, or what was left of them before there was a manifest."""
+        if self._manifest() is not None or not self.fs.isdir(self.root):
+            return
+        ours = {".lock", f".{MANIFEST}"}
+        found = sorted(str(path)[len(self.root) + 1 :] for path in self.fs.find(self.root))
+        for path in found:
+            if path not in ours and not path.startswith(f"{WRITING}/") and not _OURS.fullmatch(path):
+                message = f"{self.address} is a folder of something else: it has {path}, and no {MANIFEST}"
+                raise TablesError(message)
+
     def _cleared(self) -> Manifest:
         """The manifest, once what was left behind by a program that was ended is gone."""
         found = self._manifest()
-        if found is None:
-            there = (
-                [Path(path).name for path in self.fs.ls(self.root, detail=False)] if self.fs.isdir(self.root) else []
-            )
-            others = sorted(set(there) - {table.name for table in TABLES} - {".lock", WRITING})
-            if others:
-                message = f"{self.address} is a folder of something else: it has {others[0]}, and no {MANIFEST}"
-                raise TablesError(message)
         manifest = found or Manifest()
         self._clear()
-        self._remove(self.strays(manifest))
+        strays = self.strays(manifest)
+        if not self.local:  # another program may be at it, whose files have later numbers
+            strays = [path for path in strays if int(path.rpartition("/")[2].split("-")[0]) <= manifest.commits]
+        self._remove(strays)
         return manifest
 
     def place(self, table: Table, batch: str, commit: int) -> str:
         """Where the file of a table in a part belongs."""
-        return f"{table.name}/schema={table.version}/batch={batch}/{commit:08}.parquet"
+        return f"{table.name}/schema={table.version}/batch={batch}/{commit:08}-{self.token}.parquet"
 
     def create(self, path: str) -> BinaryIO:
         """A file that is to be written."""
@@ -279,10 +294,11 @@ class Folder:
 
     def _remove(self, paths: Iterable[str]) -> None:
         for path in paths:
-            self.fs.rm_file(self.path(path))
+            with suppress(FileNotFoundError):
+                self.fs.rm_file(self.path(path))
             if self.local:
                 folder = Path(self.path(path)).parent
-                while folder != Path(self.root) and not any(folder.iterdir()):
+                while folder != Path(self.root) and folder.is_dir() and not any(folder.iterdir()):
                     folder.rmdir()
                     folder = folder.parent
 
@@ -296,4 +312,4 @@ def _sync(folder: Path) -> None:
 class _AnyManifest(Struct):
     """As much as every version of the manifest has."""
 
-    format: Any
+    format: int

@@ -95,6 +95,9 @@ def rewritten(
     files, counted = list[File](), pa.table({"entries": [], "events": []})
     for table in TABLES:
         old = [file for part in parts for file in _of(part, table)]
+        if any(file.version > table.version for file in old):
+            message = f"{folder.address} has rows of a newer Soulrift, which it would lose: use that one"
+            raise TablesError(message)
         rows = [change(as_now(table, read(folder, file))) for file in old]
         whole = pa.concat_tables(rows) if rows else None
         if not whole:

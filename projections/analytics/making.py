@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from domain.codec import CorruptRecordError
 from domain.entry import Entry
 from projections.analytics.folder import ALL, Folder, Manifest
 from projections.analytics.history import Known, read, without
@@ -32,6 +33,7 @@ class Work(Struct, frozen=True):
     """
 
     address: str
+    token: str
     batch: str
     commit: int
     matches: tuple[str, ...] = ()
@@ -64,7 +66,14 @@ def part_of_matches(work: Work, entries: Callable[[str], Iterable[Entry]]) -> Ma
         CorruptRecordError: one cannot be read.
 
     """
-    return _made(work, (match_rows(match, entries(match)) for match in work.matches))
+    return _made(work, (_rows(match, entries) for match in work.matches))
+
+
+def _rows(match: str, entries: Callable[[str], Iterable[Entry]]) -> MatchRows:
+    try:
+        return match_rows(match, entries(match))
+    except CorruptRecordError as error:
+        raise CorruptRecordError(f"the match {match} cannot be read: {error}") from None
 
 
 def part_of_entries(work: Work, entries: Iterable[tuple[str, Iterable[Entry]]]) -> Made:
@@ -86,12 +95,16 @@ def part_of_lines(work: Work) -> Made:
             name = msgspec.json.decode(line)
             entries[name] = []
         else:
-            entries[name].append(entry_of(line))
+            try:
+                entries[name].append(entry_of(line))
+            except (msgspec.MsgspecError, CorruptRecordError) as error:
+                number = len(entries[name]) + 1
+                raise CorruptRecordError(f"entry {number} of the match {name} cannot be read: {error}") from None
     return _made(work, (match_rows(match, each) for match, each in entries.items()))
 
 
 def _made(work: Work, made: Iterator[MatchRows]) -> Made:
-    folder, names, left_out, runs = Folder(work.address), list[str](), list[str](), dict[str, Run]()
+    folder, names, left_out, runs = Folder(work.address, work.token), list[str](), list[str](), dict[str, Run]()
     writer = PartWriter(work.batch, lambda table: folder.place(table, work.batch, work.commit), folder.create)
     with writer:
         for rows in made:
@@ -115,7 +128,7 @@ class Making:
 
     def work(self, batch: str, **told: object) -> Work:
         """A piece of work, for the next batch of this name."""
-        return Work(self.folder.address, batch, self.manifest.commits + 1, **told)  # type: ignore[arg-type]
+        return Work(self.folder.address, self.folder.token, batch, self.manifest.commits + 1, **told)  # type: ignore[arg-type]
 
     def next_batch(self) -> str:
         """A name for a batch."""

@@ -4,15 +4,16 @@ A match is written once it has ended. If a judge rules on it later, it is taken 
 that have not ended are written last, all of them anew, each time. The log is followed by position, never by time.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
 from domain.application import Matches
 from domain.recorder import MatchRecorder
 from projections.analytics.folder import RUNNING, Folder, Manifest, Source, TablesError
-from projections.analytics.history import known
+from projections.analytics.history import Known, known
 from projections.analytics.making import Advance, Count, Made, Making, Runner, Work, part_of_matches
 from projections.analytics.parts import ENTRIES
+from projections.analytics.rows import Run
 
 MARKS = 1_000
 """Rows that are looked for at a time."""
@@ -47,8 +48,10 @@ class _OfStore(Making):
         self._advance = advance
         self._open = dict.fromkeys(before.open)
         self._ruled = dict.fromkeys(before.ruled)
+        self._begun = set[str]()
+        """Matches that began behind the position of before: tables cannot have them, but for those that run."""
         self._count = Count()
-        if before.parts and before.source is None:
+        if before.commits and before.source is None:
             message = f"{folder.address} was made of recordings or simulations: give a store a folder of its own"
             raise TablesError(message)
         self._after = before.source.position if before.source else 0
@@ -71,14 +74,26 @@ class _OfStore(Making):
 
         def works() -> Iterator[Work]:
             for first, last, names in self._batches():
+                there = self._known(names)
+                self._ruled |= dict.fromkeys(there)  # they came by a ruling that was read with what came after it
                 positions.append(last)
-                yield self.work(f"{first:012}-{last:012}", matches=names)
+                yield self.work(f"{first:012}-{last:012}", matches=tuple(name for name in names if name not in there))
 
         for place, made in enumerate(run(do, works())):
             self._add(made, positions[place])
-        self._take_rulings(do)
-        self._write_running(do)
+        self._take_rest(do)
         return self._count
+
+    def _known(self, names: Iterable[str]) -> dict[str, Known]:
+        """Those of these matches that the tables have, but for those that run."""
+        there = known(self.folder, self.manifest.parts, list(names))
+        if again := there.keys() & self._begun:
+            message = (
+                f"the match {min(again)} has begun anew in the store since tables were made of it: make them anew, "
+                "in another folder"
+            )
+            raise TablesError(message)
+        return there
 
     def _batches(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Matches that ended, as many as fill a part: the positions behind which and up to which they did."""
@@ -86,6 +101,7 @@ class _OfStore(Making):
         for position, match, version, topic in self._marks():
             if topic.startswith(_STARTED):
                 self._open[match] = None
+                self._begun.add(match)
             elif topic.startswith(_RULED):
                 self._ruled[match] = None
             elif match not in self._ruled:
@@ -106,53 +122,45 @@ class _OfStore(Making):
 
     def _add(self, made: Made, position: int) -> None:
         """Add a part of matches that ended up to a position. Those that run are told last; meanwhile there are none."""
-        written = made.matches
-        again = known(self.folder, self.manifest.parts, written)
-        if again:
-            message = (
-                f"the match {min(again)} has begun anew in the store since tables were made of it: make them anew, "
-                "in another folder"
-            )
-            raise TablesError(message)
-        for name in written:
+        for name in made.matches:
             self._open.pop(name, None)
+        self._begun -= set(made.matches)
         self.add(made, source=self._source(position), open=tuple(self._open), ruled=tuple(self._ruled), running=None)
         self._count.written += made.part.matches
         self._advance(made.part.events)
 
-    def _take_rulings(self, do: Callable[[Work], Made]) -> None:
-        """Write matches anew that a judge has ruled on, unless the ruling is in their rows already."""
-        there = known(self.folder, self.manifest.parts, self._ruled)
+    def _take_rest(self, do: Callable[[Work], Made]) -> None:
+        """Write what was ruled on and is not in the rows yet, and what runs; then the position is the log's end.
+
+        All of it counts at once: else a match could be in two places, or in none.
+        """
+        before, parts, runs = self.manifest, self.manifest.parts, list[Run]()
+        there = self._known(self._ruled)
         changed = [
             name for name in self._ruled if name not in there or there[name].events != self._log.last_version(name)
         ]
-        self._ruled.clear()
-        if not changed:
-            return
-        made = do(self.work(self.next_batch(), matches=tuple(changed)))
-        parts = self.take_out(there[name] for name in changed if name in there)
-        for name in made.matches:
-            self._open.pop(name, None)
-        self._open |= dict.fromkeys(made.left_out)
-        self._count.written += made.part.matches
-        self.commit(
-            parts=(*parts, made.part) if made.part.matches else parts,
-            runs=self.runs_with(made.runs),
-            open=tuple(self._open),
-            ruled=(),
-            running=None,
-        )
-
-    def _write_running(self, do: Callable[[Work], Made]) -> None:
-        """Write the matches that have not ended, and move the position to the end of the log as it was."""
-        before = self.manifest
-        if before.source and before.source.position == self._end and (before.running or not self._open):
+        if changed:
+            made = do(self.work(self.next_batch(), matches=tuple(changed)))
+            parts = self.take_out(there[name] for name in changed if name in there)
+            parts = (*parts, made.part) if made.part.matches else parts
+            for name in made.matches:
+                self._open.pop(name, None)
+            self._open |= dict.fromkeys(made.left_out)
+            self._count.written += made.part.matches
+            runs += made.runs
+        elif before.source and before.source.position == self._end and (before.running or not self._open):
             self._count.running = len(self._open)
             return
-        there = tuple(filter(self._log.has_match, self._open))
-        made = do(self.work(RUNNING, matches=there, running=True))
+        there_now = tuple(filter(self._log.has_match, self._open))
+        self._known(there_now)
+        made = do(self.work(RUNNING, matches=there_now, running=True))
         self._count.running = made.part.matches
-        running = made.part if made.part.matches else None
-        runs = self.runs_with(made.runs)
-        self.commit(source=self._source(self._end), open=there, ruled=(), running=running, runs=runs)
+        self.commit(
+            parts=parts,
+            source=self._source(self._end),
+            open=there_now,
+            ruled=(),
+            running=made.part if made.part.matches else None,
+            runs=self.runs_with([*runs, *made.runs]),
+        )
         self._advance(made.part.events)

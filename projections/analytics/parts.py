@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from domain.codec import CorruptRecordError
 from projections.analytics.rows import MatchRows, Row, Values
 from projections.analytics.schemas import MATCHES, RUNS, TABLES, Table
 
@@ -113,6 +114,11 @@ class _Buffer:
         self._counts.append(rows)
         self.rows += rows
 
+    @property
+    def ends(self) -> str:
+        """Between which matches the rows are."""
+        return f"{self._matches[0]} to {self._matches[-1]}"
+
     def as_arrow(self) -> pa.Table:
         schema = self._table.arrow
         arrays = [self._match()] if self._width < len(schema) else []
@@ -156,7 +162,13 @@ class PartWriter:
         if table.name not in self._files:
             path = self._place(table)
             self._files[table.name] = TableFile(table, path, self._opened(path))
-        self._files[table.name].write(buffer.as_arrow())
+        try:
+            rows = buffer.as_arrow()
+        except (pa.ArrowInvalid, OverflowError) as error:
+            raise CorruptRecordError(
+                f"a number in one of the matches {buffer.ends} is none that can be: {error}"
+            ) from None
+        self._files[table.name].write(rows)
         self._buffers[table.name] = table, _Buffer(table)
 
     def close(self) -> Part:

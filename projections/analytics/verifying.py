@@ -27,6 +27,8 @@ from projections.analytics.schemas import MATCHES, RUNS, TABLES, Table, of_match
 from replays.stepping import entry_of
 from replays.verdicts import Verdict
 
+_TABLES = {table.name: table for table in TABLES}
+
 
 class Fault(Struct, frozen=True):
     """Something that is not as it must be: the verdict that this is, where, and why."""
@@ -48,6 +50,7 @@ class Proof:
         self._folder = folder
         self._advance = advance
         self._runs: dict[str, Run] = {}
+        self._unjudged = False
 
     def faults(self) -> Iterator[Fault]:
         """All that is wrong; nothing, where the tables are what the records that they tell of make."""
@@ -76,6 +79,21 @@ class Proof:
             return Fault(
                 "damaged", file.path, f"its bytes are not those that {MANIFEST} names: their SHA-256 is another"
             )
+        table = _TABLES[file.table]
+        if file.version > table.version:
+            return Fault("unverifiable", file.path, f"it is of version {file.version} of its table, which is not known")
+        try:
+            with self._folder.opened(file) as content:
+                found = pq.ParquetFile(content)
+                rows, schema = found.metadata.num_rows, found.schema_arrow
+        except (pa.ArrowException, OSError) as error:
+            return Fault("damaged", file.path, f"it is no Parquet file: {error}")
+        if rows != file.rows:
+            return Fault("tampered", file.table, f"{file.path} has {rows} rows, and not {file.rows} as {MANIFEST} says")
+        if [(field.name, field.type) for field in schema] != [
+            (column.name, column.arrow) for column in table.columns if column.version <= file.version
+        ]:
+            return Fault("tampered", file.table, f"{file.path} has not the columns of version {file.version}")
         self.files += 1
         return None
 
@@ -96,6 +114,7 @@ class Proof:
                 try:
                     made = _played_again(match, given, told.get(match))
                 except _FaultError as error:
+                    self._unjudged = True
                     yield error.fault
                     return
                 if made.run:
@@ -103,7 +122,9 @@ class Proof:
                 played.add(match)
                 writer.add(made)
                 self._advance(made.events)
-            writer.close()
+            made_part = writer.close()
+        if (part.matches, part.entries, part.events) != (made_part.matches, made_part.entries, made_part.events):
+            yield Fault("tampered", MANIFEST, f"the part {part.name} has other counts than it says")
         for name in sorted(told.keys() - played):
             yield Fault("tampered", name, "it has no entries")
         for table in of_matches():
@@ -114,6 +135,8 @@ class Proof:
         """How the rows of a table are not those that its records make."""
         made = _plain(as_now(table, pq.read_table(BytesIO(kept.getvalue()))) if kept else table.arrow.empty_table())
         made = made.select(there.column_names)
+        if len(made) == len(there):
+            made = _as_migrated(table, made, there)
         self.rows += len(there)
         if made.equals(there):
             return
@@ -131,8 +154,18 @@ class Proof:
         for name, run in self._runs.items():
             if listed.pop(name, None) != (run.seed, run.simulator, run.generator):
                 yield Fault("tampered", RUNS.name, f"{name} is not listed as its matches tell of it")
-        for name in listed:
+        for name in () if self._unjudged else listed:
             yield Fault("tampered", RUNS.name, f"{name} is listed, but has no match")
+
+
+def _as_migrated(table: Table, made: pa.Table, there: pa.Table) -> pa.Table:
+    """Rows without what those that are there do not hold in columns that came later: they may have been migrated."""
+    for column in table.columns:
+        if column.version > 1 and column.name in made.column_names:
+            values = made[column.name]
+            known = pc.if_else(pc.is_valid(there[column.name]), values, pa.nulls(len(made), values.type))
+            made = made.set_column(made.column_names.index(column.name), column.name, known)
+    return made
 
 
 class _FaultError(Exception):
@@ -164,7 +197,7 @@ class _Kept(BytesIO):
 def _rows(folder: Folder, part: Part, table: Table) -> pa.Table:
     """The rows of a table in a part, with the columns that its files have."""
     found = [read(folder, file) for file in part.files if file.table == table.name]
-    return _plain(pa.concat_tables(found, promote_options="default")) if found else table.arrow.empty_table()
+    return _plain(pa.concat_tables(found, promote_options="default") if found else table.arrow.empty_table())
 
 
 def _plain(rows: pa.Table) -> pa.Table:
