@@ -26,7 +26,7 @@ from soulrift.tabling import run_tables
 def make(address: str, run: Run, matches: int, scheduler: str) -> None:
     """Make tables of a run, batch by batch; what is there of it already is not made again."""
     with run_tables(run, address) as tables:
-        place = Tables(address, tables.manifest.commits + 1)
+        place = Tables(address, tables.folder.token, tables.manifest.commits + 1)
         work = batches_for_tables(run, matches, place, tables.done(), cover=False)
         for result in dask(play_batch, work, jobs=1, scheduler=scheduler):
             tables.add_batch(result.made)

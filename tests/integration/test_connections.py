@@ -621,9 +621,8 @@ class TestLostConnections:
         name = make_conninfo(postgres_store, application_name="victim")
         kill = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'victim'"
         with store.open_to_write(name) as matches:
-            entries = matches.entries("duel")
             asked: list[tuple[Callable[[], Any], Any]] = [
-                (lambda: [entry.number for entry in entries], [1, 2]),
+                (lambda: [entry.number for entry in matches.entries("duel")], [1, 2]),
                 (lambda: matches.state("duel").entries, 2),
                 (lambda: matches.state("duel").entries, 2),
                 (lambda: matches.state("duel", 1).entries, 1),

@@ -104,6 +104,7 @@ DASK = """
 import os, signal
 from dask.distributed import Client
 from simulation import runners
+from simulation.batches import play_batch
 from tests.integration.test_runs import digest, work
 
 def watched():
