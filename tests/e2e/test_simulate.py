@@ -142,7 +142,10 @@ def test_own_deck(run: Run, tmp_path: Path) -> None:
 ERRORS = [
     ((), "say how many --matches are to be played, or which one with --only"),
     (("--matches", "1", "--only", "1"), "say how many --matches are to be played, or which one with --only"),
-    (("--matches", "1", "-o", "x", "--store", "y"), "-o writes an archive, --store fills a store, --tables makes tables; choose"),
+    (
+        ("--matches", "1", "-o", "x", "--store", "y"),
+        "-o writes an archive, --store fills a store, --tables makes tables; choose",
+    ),
     (("--matches", "0"), "--matches"),
     (("--only", "0"), "--only"),
     (("--matches", "1", "--seed", "-1"), "--seed"),
