@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from domain.codec import CorruptRecordError
-from projections.analytics.rows import MatchRows, Row, Values
+from projections.analytics.rows import MatchRows
 from projections.analytics.schemas import MATCHES, RUNS, TABLES, Table
+from projections.analytics.taken import Row, Values
 
 ROWS = 122_880
 """Rows that are compressed together, and read by one thread: as many as DuckDB likes best."""
