@@ -24,7 +24,7 @@ def test_dask_example_counts_what_matches_burned(tmp_path: Path) -> None:
     program.write_text(SMALL_BATCHES)
     command = [sys.executable, str(program), str(EXAMPLE), str(MATCHES), str(SEED)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr  # where Dask says how busy the machine is
     first, *rows = done.stdout.splitlines()
     assert first == "50 matches, of which 2 workers made tables"
     tallies = [player for n in range(MATCHES) for player in _tally(n + 1)]
