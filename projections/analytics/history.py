@@ -16,7 +16,7 @@ from domain.rules.shape import as_a_whole
 from projections.analytics.folder import Folder, TablesError
 from projections.analytics.parts import File, Part, TableFile
 from projections.analytics.schemas import ENTRIES, MATCHES, TABLES, Table
-from replays.merkle import Tree
+from replays import merkle
 
 _TABLES = {table.name: table for table in TABLES}
 
@@ -160,7 +160,4 @@ def root_of(given: Iterable[bytes], rules: int | None = None) -> str:
         Refusal, UnknownRulesError, msgspec.MsgspecError: as `lines`.
 
     """
-    tree = Tree()
-    for line in lines(given, rules):
-        tree.append(line)
-    return tree.root().hex()
+    return merkle.root_of(lines(given, rules)).hex()

@@ -39,7 +39,6 @@ class Work(Struct, frozen=True):
     matches: tuple[str, ...] = ()
     lines: bytes = b""
     running: bool = False
-    runs: tuple[str, ...] = ()
 
 
 class Made(Struct, frozen=True):
@@ -126,9 +125,10 @@ class Making:
         self.manifest = before
         self.batches = before.batches
 
-    def work(self, batch: str, **told: object) -> Work:
+    def work(self, batch: str, *, matches: tuple[str, ...] = (), lines: bytes = b"", running: bool = False) -> Work:
         """A piece of work, for the next batch of this name."""
-        return Work(self.folder.address, self.folder.token, batch, self.manifest.commits + 1, **told)  # type: ignore[arg-type]
+        folder, commit = self.folder, self.manifest.commits + 1
+        return Work(folder.address, folder.token, batch, commit, matches, lines, running)
 
     def next_batch(self) -> str:
         """A name for a batch."""

@@ -10,8 +10,8 @@ from projections.analytics.folder import RUNNING, Folder, Manifest, TablesError
 from projections.analytics.history import Known, commands, known, root_of, without
 from projections.analytics.making import Advance, Count, Made, Making, Runner, Work, part_of_lines
 from projections.analytics.parts import ENTRIES, Part
+from replays import merkle
 from replays.files import packed
-from replays.merkle import Tree
 from replays.reading import Recording
 
 
@@ -25,10 +25,7 @@ class Lines(Struct):
 
     def root_of(self, entries: int) -> str:
         """The root over the first entries."""
-        tree = Tree()
-        for line in islice(self.lines, entries):
-            tree.append(line)
-        return tree.root().hex()
+        return merkle.root_of(islice(self.lines, entries)).hex()
 
 
 def lines_of(recording: Recording) -> Lines:
@@ -171,9 +168,7 @@ class _OfRecordings(Making):
         """Add running matches to those that are there."""
         if not self._running:
             return
-        made = part_of_lines(
-            msgspec.structs.replace(self.work(RUNNING, lines=_packed(self._running.values())), running=True)
-        )
+        made = part_of_lines(self.work(RUNNING, lines=_packed(self._running.values()), running=True))
         part, before = made.part, self.manifest.running
         if before:
             part = Part(
