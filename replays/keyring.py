@@ -75,7 +75,7 @@ class Keyring:
         self.folder = folder
 
     def keys(self) -> list[KnownKey]:
-        """All keys, by name, the oldest of a name first.
+        """All keys, by name; of one name the oldest first, and of one moment those that were retired first.
 
         Raises:
             KeyringError: a file is not what this program wrote.
@@ -83,7 +83,9 @@ class Keyring:
 
         """
         found = [self._known(path) for path in sorted(self.folder.glob("*.json"))]
-        return sorted(found, key=lambda key: (key.verifier.name, key.since or "", key.label))
+        return sorted(
+            found, key=lambda key: (key.verifier.name, key.since or "", key.until is None, key.until or "", key.label)
+        )
 
     def _known(self, path: Path) -> KnownKey:
         try:

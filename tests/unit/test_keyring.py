@@ -302,6 +302,14 @@ class TestTrust:
         second, other = keyring.new("b", SUMMER), keyring.new("a", AUTUMN)
         assert [key.verifier for key in known(keyring)] == [other.verifier, first.verifier, second.verifier]
 
+    def test_order_of_one_moment(self, keyring: Keyring) -> None:
+        """Keys made and retired within a second: the one that signs is the last of its name, whatever its ID."""
+        for _ in range(8):
+            keyring.new(NAME, SPRING)
+            keyring.retire(NAME, SPRING)
+        keyring.new(NAME, SPRING)
+        assert [key.until for key in known(keyring)] == [SPRING] * 8 + [None]
+
 
 class TestTimes:
     """A key counts from when it was made to when it was retired."""
