@@ -39,8 +39,11 @@ def shell(address: str, wish: Wanted) -> None:
     """
     with closing(opened(address)) as connection:
         _put([f"the tables in {address}; .help tells what can be typed"])
-        while (typed := _typed()) is not None and typed.strip() != ".quit":
+        while True:
             try:
+                typed = _typed()
+                if typed is None or typed.strip() == ".quit":
+                    return
                 _obey(connection, typed.strip(), wish)
             except FAILURES as error:
                 complain(f"error: {error}")

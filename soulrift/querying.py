@@ -2,9 +2,10 @@
 
 import re
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -37,6 +38,9 @@ SHOWN = 1_000
 
 _FETCHED = 2_000
 """Rows that are taken from DuckDB at a time."""
+
+_AGAIN = 0.05
+"""Seconds from one look at what happens to the next."""
 
 _NUMBER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\)|BIGNUM")
 
@@ -110,15 +114,31 @@ def tell(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, wis
         KeyboardInterrupt: it was broken off.
 
     """
+    told: Future[None] = Future()
     with ThreadPoolExecutor(1) as pool:
-        told = pool.submit(_tell, connection, statement, wish)
         try:
+            pool.submit(_run, told, partial(_tell, connection, statement, wish))
+            while wait([told], _AGAIN).not_done:
+                pass  # a signal that came just before the wait is seen now
             told.result()
         except KeyboardInterrupt:
-            connection.interrupt()
+            told.cancel()  # which it is, unless it has begun
+            while not told.done():
+                connection.interrupt()  # which DuckDB forgets, unless it has begun too
+                wait([told], _AGAIN)
             raise
         except duckdb.Error as error:
             raise QueryError(said(error)) from None
+
+
+def _run(told: Future[None], telling: Callable[[], None]) -> None:
+    if told.set_running_or_notify_cancel():
+        try:
+            telling()
+        except BaseException as error:  # noqa: BLE001 - for whoever waits
+            told.set_exception(error)
+        else:
+            told.set_result(None)
 
 
 # ------------------------------------------------------------ telling
