@@ -17,7 +17,7 @@ from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.shape import decode_command
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, frozen=True, gc=False):
     """What a command led to, in which match.
 
     `repeated`: it was a retry; the entry is that of the first time, and nothing was appended.

@@ -23,7 +23,7 @@ SNAPSHOT_TOPIC = "snapshot.v1"
 """Snapshots of another version are passed over: the match is folded from its events."""
 
 
-class AppendedEvent(Struct, frozen=True):
+class AppendedEvent(Struct, frozen=True, gc=False):
     """An event on its way into the store, encoded: with the fields of a stored one, and made in a sixth of the time."""
 
     originator_id: str
