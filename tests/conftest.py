@@ -1,6 +1,7 @@
 """How hard Hypothesis tries (HYPOTHESIS_PROFILE=deep looks twenty times as long), and stores to test on."""
 
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -15,6 +16,10 @@ CI_EXAMPLES = 60
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=CI_EXAMPLES)
 settings.register_profile("deep", deadline=None, max_examples=20 * CI_EXAMPLES, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # what tests start hears Ctrl-C, also where they run ignoring it
 
 _numbers = count(1)
 

@@ -1,8 +1,8 @@
 """The edge: from a line of JSON to a command, strictly.
 
-Lives here: everything that can be said of a command without looking at a match. `strict_json.py` reads the line,
-msgspec judges the types, `faults.py` finds the field for what it refuses (and, in parts that events share, for what
-it passes over), and what no single field can say is judged below.
+Lives here: everything that can be said of a command without looking at a match. msgspec reads the line and judges the
+types. Where it refuses, or may have passed something over, `strict_json.py` reads the line again and `faults.py` finds
+the field. What no single field can say is judged below.
 """
 
 import re

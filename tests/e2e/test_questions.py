@@ -153,13 +153,12 @@ class TestFollowing:
 
     @contextmanager
     def start(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-        """The program, going on beside the test. It hears SIGINT, even if the tests run where that is ignored."""
+        """The program, going on beside the test."""
         with subprocess.Popen(
             [sys.executable, "-m", "soulrift", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - there is one thread
         ) as started:
             try:
                 yield started
