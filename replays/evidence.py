@@ -145,7 +145,8 @@ def judge_inclusion(name: str, proof: InclusionProof, trust: Trust) -> Judged:
     if by.verdict == "unsigned":
         return _told(name, of, by, "unsigned", by.reason)
     if not proof.holds():
-        return _told(name, of, by, "another-history", f"entry {entry} is not among those that were {by.reason}")
+        reason = f"the proof does not show that entry {entry} is among the {of.size:,} that were {by.reason}"
+        return _told(name, of, by, "another-history", reason)
     return _told(name, of, by, by.verdict, f"entry {entry} is among the {of.size:,} that were {by.reason}")
 
 
@@ -157,10 +158,16 @@ class Opened(Struct, frozen=True):
     note: Note
 
 
-def judge_extension(old: Opened, new: Opened, trust: Trust, extends: Callable[[], bool | None]) -> Judged:
-    """The verdict on whether a checkpoint extends an older one; `extends` is asked whether the roots say so.
+Extension = Literal["extends", "contradicts", "too short", "another record", "no proof"]
+"""What is found of two roots: the newer tree begins with the older one, or it is shown that it does not; or nothing is
+shown, since the record is too short or has not the newer root, or the proof does not lead from one to the other.
+"""
 
-    It answers null where the record is too short to tell. Where both are signed, the verdict is on the newer one.
+
+def judge_extension(old: Opened, new: Opened, trust: Trust, found: Callable[[], Extension]) -> Judged:
+    """The verdict on whether a checkpoint extends an older one, by what is `found` of their roots if that matters.
+
+    Where both are signed, the verdict is on the newer one.
     """
     older, newer = old.checkpoint, new.checkpoint
     by_old, by = (signed(each.note, each.checkpoint.at, trust) for each in (old, new))
@@ -170,11 +177,19 @@ def judge_extension(old: Opened, new: Opened, trust: Trust, extends: Callable[[]
     if older.origin != newer.origin:
         reason = f"it is about {newer.origin}, and the older one about {older.origin}"
         return _told(new.name, newer, by, "another-history", reason)
-    found = extends()
-    verdict: Verdict = by_old.verdict if by_old.verdict == "first-use" else by.verdict
-    what = f"the {newer.size:,} entries that were {by.reason}"
-    if found is None:
-        return _told(new.name, newer, by, "incomplete", f"the record is shorter than {what}")
-    if not found:
-        return _told(new.name, newer, by, "another-history", f"{what}, do not begin with the {older.size:,} before")
-    return _told(new.name, newer, by, verdict, f"{what}, begin with the {older.size:,} before")
+    what, before = f"the {newer.size:,} entries {by.reason}", f"the {older.size:,} {by_old.reason}"
+    nothing = "this says nothing about who signed"
+    verdict: Verdict = "another-history"
+    match found():
+        case "extends":
+            verdict = by_old.verdict if by_old.verdict == "first-use" else by.verdict
+            reason = f"{what} begin with {before}"
+        case "contradicts":
+            reason = f"{what} do not begin with {before}: of these two one is not the match"
+        case "too short":
+            verdict, reason = "incomplete", f"the record is shorter than {what}"
+        case "another record":
+            reason = f"the record is not {what}; {nothing}"
+        case "no proof":
+            reason = f"the proof does not show that {what} begin with {before}; {nothing}"
+    return _told(new.name, newer, by, verdict, reason)

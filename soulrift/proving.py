@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from domain.application import EntryNotFoundError
 from replays.checkpoints import Checkpoint, origin_of, parse_checkpoint
-from replays.evidence import Opened, Trust, judge_extension
+from replays.evidence import Extension, Opened, Trust, judge_extension
 from replays.merkle import EMPTY, ProvingTree
 from replays.notes import Note, NoteError, SignerKey
 from replays.proofs import consistency_file, inclusion_file, parse_consistency
@@ -133,8 +133,13 @@ def fitting(path: Path, tree: ProvingTree, match: str) -> Checkpoint:
     of, _ = read_checkpoint(path)
     if of.match == match and of.size <= tree.size and tree.root(of.size) == of.root:
         return of
-    verdict: Verdict = "incomplete" if of.match == match and of.size > tree.size else "another-history"
-    complain(f"{path}: {verdict}: the record of {match} is not the one of this checkpoint")
+    verdict: Verdict = "another-history"
+    reason = f"the record of {match} is not the one of this checkpoint"
+    if of.match != match:
+        reason = f"it is about the match {of.match}, not about {match}" if of.match else f"it is about {of.origin}"
+    elif of.size > tree.size:
+        verdict, reason = "incomplete", f"it is about {of.size:,} entries, and {match} has {tree.size:,}"
+    complain(f"{path}: {verdict}: {reason}")
     sys.exit(STATUS[verdict])
 
 
@@ -170,17 +175,19 @@ def consistency(
         raise click.UsageError(message)
     tree = ProvingTree()
 
-    def extends() -> bool | None:
+    def found() -> Extension:
         if older.size in {0, newer.size} and out is None:  # that needs neither record nor proof
-            return older.root == (newer.root if older.size else EMPTY)
+            return "extends" if older.root == (newer.root if older.size else EMPTY) else "contradicts"
         if source.proof is not None:
-            return _proves(source.proof, older, newer)
+            return "extends" if _proves(source.proof, older, newer) else "no proof"
         _read(tree, source, newer)
         if tree.size < newer.size:
-            return None
-        return (tree.root(older.size), tree.root(newer.size)) == (older.root, newer.root)
+            return "too short"
+        if tree.root(newer.size) != newer.root:
+            return "another record"
+        return "extends" if tree.root(older.size) == older.root else "contradicts"
 
-    judged = judge_extension(opened, opened_new, trusted, extends)
+    judged = judge_extension(opened, opened_new, trusted, found)
     if out is not None and judged.verdict in {"exact", "first-use"}:
         if not older.size:
             message = f"{old} is about no entries: every record extends it, and there is nothing to prove"

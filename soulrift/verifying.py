@@ -181,7 +181,7 @@ def untold(verified: Verified) -> Iterator[Judged]:
 
 def checkpoint_line(judged: Judged) -> Text:
     """The verdict on a checkpoint, in one line."""
-    at = f", at {judged.at}" if judged.at and judged.signed_by else ""
+    at = f" ({judged.at})" if judged.at and judged.signed_by else ""
     verdict, style = (judged.verdict, verdict_style(judged.verdict)) if judged.verdict else ("not compared", "")
     return Text.assemble(f"{judged.checkpoint}: ", (verdict, style), f": {judged.reason}{at}")
 

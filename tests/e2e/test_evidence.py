@@ -37,6 +37,7 @@ LINES = lines(DUEL)
 
 SIZE = len(LINES)
 
+SHORT = lines([*DUEL[:3], {"type": "concede", "player": "ada"}])
 FALSE = [*LINES[:-1], lines([*DUEL[:-1], {"type": "concede", "player": "ada"}])[-1]]
 """A record that re-executes, and was not played."""
 
@@ -445,7 +446,7 @@ class TestConsistency:
         ):
             done = ask("consistency", table.old, table.new, *source)
             assert (done.status, done.err) == (0, "")
-            assert ": exact: the 11 entries that were signed by " in done.out
+            assert ": exact: the 11 entries signed by " in done.out
             assert ",," not in done.out
             done = ask("consistency", table.old, table.new, *source, "--format", "json")
             data = json.loads(done.out)
@@ -483,6 +484,24 @@ class TestConsistency:
             assert ask("consistency", *paths[:2], *trusted, "-o", "proof").status == status
             assert not (tmp_path / "proof").exists()
 
+    @pytest.mark.parametrize(
+        ("old", "new", "source", "told"),
+        [
+            (signed(FALSE), signed(FALSE[:-1]), None, "name the older one first"),
+            (signed(SHORT), signed(LINES), duel(), "do not begin with the 4 signed by"),
+            (signed(LINES[:4]), signed(LINES), file_of("duel", FALSE), "the record is not the 11 entries signed by"),
+            (signed(LINES[:4]), signed(FALSE), duel(), "the record is not the 11 entries signed by"),
+        ],
+    )
+    def test_who_is_accused(
+        self, ask: Callable[..., Done], tmp_path: Path, old: bytes, new: bytes, source: bytes | None, told: str
+    ) -> None:
+        """Only a record with the newer root and without the older one shows that two histories were signed."""
+        paths = [put(tmp_path, content, name) for content, name in ((old, "old"), (new, "new"), (source or b"", "r"))]
+        done = ask("consistency", *paths[:2], "--record", paths[2], "--key", SERVER.text)
+        assert told in done.out + done.err
+        assert ("says nothing about who signed" in done.out) is ("the record is not" in told)
+
     def test_changed_proof(self, ask: Callable[..., Done], table: Table, tmp_path: Path) -> None:
         """A proof that was changed, or is of other checkpoints, shows nothing; what is none is damaged."""
         ask("consistency", table.old, table.new, "-o", "proof")
@@ -497,7 +516,9 @@ class TestConsistency:
             (b"nonsense", 4),
         ):
             path = put(tmp_path, changed, "changed")
-            assert ask("consistency", table.old, table.new, "--proof", path).status == status
+            done = ask("consistency", table.old, table.new, "--proof", path)
+            assert done.status == status
+            assert "do not begin with" not in done.out
 
     def test_older_checkpoint_of_nothing(self, ask: Callable[..., Done], table: Table, tmp_path: Path) -> None:
         """Every record extends that of no entries; there is nothing to be proven, and nothing to be said against it."""

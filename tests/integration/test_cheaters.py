@@ -267,7 +267,7 @@ def test_same_name_in_another_store() -> None:
     tree = ProvingTree(list(map(leaf_hash, lines(theirs))))
     proof = tree.consistency_proof(4, 5)
     assert extends(old.checkpoint.root, 4, new.checkpoint.root, 5, proof)
-    assert judge_extension(old, new, pinned(SERVER), lambda: True).verdict == "another-history"
+    assert judge_extension(old, new, pinned(SERVER), lambda: "extends").verdict == "another-history"
 
 
 # ------------------------------------------------------------ keys

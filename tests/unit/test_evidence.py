@@ -8,6 +8,7 @@ from replays.checkpoints import parse_checkpoint
 from replays.evidence import (
     Comparison,
     Evidence,
+    Extension,
     Held,
     Opened,
     Signed,
@@ -343,9 +344,9 @@ class TestExtension:
     """Whether one checkpoint extends an older one."""
 
     @staticmethod
-    def _judged(old: bytes, new: bytes, trust: Trust, extends: Callable[[], bool | None] = lambda: True) -> Judged:
+    def _judged(old: bytes, new: bytes, trust: Trust, found: Callable[[], Extension] = lambda: "extends") -> Judged:
         older, newer = Opened("old", *parse_checkpoint(old)), Opened("new", *parse_checkpoint(new))
-        return judge_extension(older, newer, trust, extends)
+        return judge_extension(older, newer, trust, found)
 
     @pytest.mark.parametrize(
         ("by_old", "by_new", "verdict", "about"),
@@ -367,18 +368,27 @@ class TestExtension:
         assert (judged.verdict, judged.checkpoint) == (verdict, about)
 
     def test_each_answer(self) -> None:
-        """What the roots say: it extends it, or does not, or the record is too short to tell."""
+        """It extends it, or does not, or nothing is shown; nobody is accused but where it does not."""
         old, new = told.signed(LINES[:4]), told.signed(LINES)
-        answers: list[bool | None] = [True, False, None]
-        found = [self._judged(old, new, pinned(SERVER), lambda answer=answer: answer).verdict for answer in answers]  # type: ignore[misc]
-        assert found == ["exact", "another-history", "incomplete"]
+        verdicts: dict[Extension, Verdict] = {
+            "extends": "exact",
+            "contradicts": "another-history",
+            "too short": "incomplete",
+            "another record": "another-history",
+            "no proof": "another-history",
+        }
+        for answer, verdict in verdicts.items():
+            judged = self._judged(old, new, pinned(SERVER), lambda answer=answer: answer)  # type: ignore[misc]
+            assert judged.verdict == verdict
+            assert ("do not begin with" in judged.reason) is (answer == "contradicts")
+            assert ("says nothing about who signed" in judged.reason) is (answer in {"another record", "no proof"})
 
     @pytest.mark.parametrize(("match", "store"), [("duel", ANOTHER_STORE), ("another", STORE)])
     def test_of_another_match_or_store(self, match: str, store: str) -> None:
         """A checkpoint extends none of another match, nor of one of the same name in another store; none is read."""
         new = told.signed(LINES, match, store=store)
 
-        def asked() -> bool:
+        def asked() -> Extension:
             pytest.fail("the roots say nothing about two matches")
 
         assert self._judged(told.signed(LINES[:4]), new, pinned(SERVER), asked).verdict == "another-history"
