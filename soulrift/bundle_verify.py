@@ -2,8 +2,8 @@
 
     python3 -I verify.py [--key NAME+ID+BASE64]
 
-It cannot play the commands again: whether the events follow from them by the rules of the game is told by
-`soulrift verify`.
+It cannot play the commands again: whether the events follow from them by the rules of the game, and whether the page
+says what the record says, is told by `soulrift verify`.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def check_sums() -> list[str]:
     there = {path.relative_to(HERE).as_posix() for path in HERE.rglob("*") if path.is_file()} - {"SHA256SUMS"}
     strange = {name for name in there - set(listed) if not name.startswith("__pycache__/")}
     see(not strange, DAMAGED, f"{min(strange, default='')} does not belong to the bundle")
-    say(f"ok    {len(listed)} files are as they were written")
+    say(f"ok    {len(listed)} files are as SHA256SUMS lists them")
     return list(listed)
 
 
@@ -280,31 +280,74 @@ def check_proof(name: str, content: bytes, record: Record, checkpoints: dict[byt
     say(f"ok    {name}: entry {index + 1} is among those that were signed")
 
 
-def check_judgment(events: list[Any]) -> None:
-    """The life of each player in the judgment is what the events add up to."""
-    life = {}
-    for entry in events:
-        for event in entry:
-            if event["type"] == "match_started":
-                life = {seat["player"]: event["ruleset"]["starting_life"] for seat in event["players"]}
-            elif event["type"] == "soulburn_taken":
-                life[event["player"]] -= event["damage"]
-            elif event["type"] == "life_changed":
-                life[event["player"]] += event["delta"]
-            elif event["type"] == "ruling_made":
-                for change in (each["life"] for each in event["corrections"] if "life" in each):
-                    life[change["player"]] += change["delta"]
+def check_judgment(record: Record) -> None:
+    """What the judgment says of life, Soulburn, defeats, rulings and the end is what the events add up to."""
+    known: dict[str, Any] = {"match": record.match, "entries": len(record.entries), "root": root(record.leaves).hex()}
+    known |= {"status": "running", "winner": None, "soulburn": [], "rulings": []}
+    players: dict[str, dict[str, Any]] = {}
+    for number, events in enumerate(record.events, 1):
+        for event in events:
+            take_in(event, number, players, known)
+    account = ("player", *ACCOUNT, "life", "defeated")
     try:
-        accounts = {each["player"]: each for each in json.loads(read("audit.json"))["players"]}
-        told = {player: each["life"] for player, each in accounts.items()}
-        sums = {
-            player: each["start"] - each["overpay"] - each["fizzle"] - each["rift"] + each["changes"] + each["rulings"]
-            for player, each in accounts.items()
-        }
+        judgment = json.loads(read("audit.json"))
+        told: dict[str, Any] = {name: judgment[name] for name in ("match", "entries", "root", "status", "winner")}
+        told["soulburn"] = [{name: each[name] for name in BURN} for each in judgment["soulburn"]]
+        told["rulings"] = [each["entry"] for each in judgment["rulings"]]
+        told["players"] = [{name: each[name] for name in account} for each in judgment["players"]]
     except (ValueError, KeyError, TypeError) as error:
         raise RefusedError(DAMAGED, f"audit.json cannot be read: {error!r}") from None
-    see(told == life == sums, TAMPERED, "audit.json tells another life of the players than the events add up to")
-    say(f"ok    audit.json: life adds up: {', '.join(f'{player} {left}' for player, left in life.items())}")
+    known["soulburn"] = [{name: each[name] for name in BURN} for each in known["soulburn"]]
+    known["players"] = list(players.values())
+    for name, value in known.items():
+        what = "life of the players" if name == "players" else name
+        see(told[name] == value, TAMPERED, f"audit.json tells another {what} than the events add up to")
+    left = ", ".join(f"{player} {each['life']}" for player, each in players.items())
+    say(f"ok    audit.json: life adds up: {left}; Soulburn, defeats, rulings and the end are those of the events")
+
+
+ACCOUNT = ("start", "overpay", "fizzle", "rift", "changes", "rulings")
+"""What a player's life is made of."""
+
+BURN = ("n", "player", "source", "rule", "power", "damage", "life")
+"""What is compared of Soulburn."""
+
+
+def take_in(event: dict[str, Any], entry: int, players: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
+    """What an event says of players and of the match."""
+    kind = event["type"]
+    if kind == "match_started":
+        life = event["ruleset"]["starting_life"]
+        for seat in event["players"]:
+            account = dict.fromkeys(ACCOUNT, 0) | {"start": life, "life": life, "defeated": False}
+            players[seat["player"]] = {"player": seat["player"], **account}
+    elif kind == "soulburn_taken":
+        players[event["player"]][event["source"]] += event["damage"]
+        players[event["player"]]["life"] -= event["damage"]
+        known["soulburn"].append(event)
+    elif kind == "life_changed":
+        players[event["player"]]["changes"] += event["delta"]
+        players[event["player"]]["life"] += event["delta"]
+    elif kind == "player_defeated":
+        players[event["player"]]["defeated"] = True
+    elif kind == "match_ended":
+        known.update(status="ended", winner=event["winner"])
+    elif kind == "ruling_made":
+        known["rulings"].append(entry)
+        for change in event["corrections"]:
+            correct(change, players, known)
+
+
+def correct(change: dict[str, Any], players: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
+    """What a judge's correction changes of players and of the match."""
+    if "life" in change:
+        account = players[change["life"]["player"]]
+        account["rulings"] += change["life"]["delta"]
+        account["life"] += change["life"]["delta"]
+    if "defeated" in change:
+        players[change["defeated"]["player"]]["defeated"] = change["defeated"]["defeated"]
+    if "result" in change:
+        known.update(status=change["result"]["status"], winner=change["result"].get("winner"))
 
 
 def check_all(pinned: list[Key]) -> int:
@@ -319,8 +362,9 @@ def check_all(pinned: list[Key]) -> int:
     see(checkpoints, UNSIGNED, "there is no checkpoint in it")
     for name in sorted(name for name in listed if name.startswith("proofs/")):
         check_proof(name, read(name), record, checkpoints)
-    check_judgment(record.events)
-    say("--    NOT checked: whether the events follow from the commands by the rules; `soulrift verify` does that")
+    check_judgment(record)
+    say("--    NOT checked: whether the events follow from the commands by the rules, and what report.html tells;")
+    say("      `soulrift verify` plays the match again, and makes that page anew to compare it")
     covered = max(size for size, _, _ in checkpoints.values())
     tail = len(record.entries) - covered
     if tail:

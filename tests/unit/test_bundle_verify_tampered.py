@@ -14,6 +14,7 @@ from tests.bundles import (
     KEYS,
     NOTE,
     REPLAY,
+    REPORT,
     SUMS,
     Check,
     Files,
@@ -21,8 +22,10 @@ from tests.bundles import (
     checking,
     duel_files,
     forged,
+    made,
     proof,
     summed,
+    unzipped,
     whole,
     without,
 )
@@ -136,6 +139,10 @@ TAMPERED: dict[str, tuple[int, Callable[[], Files]]] = {
         lambda: summed(FILES, {AUDIT: audit_with(lambda a: a["players"][0].update(start=31))}),
     ),
     "a player more": (1, lambda: summed(FILES, {AUDIT: audit_with(a_player_more)})),
+    "another winner": (1, lambda: summed(FILES, {AUDIT: audit_with(lambda a: a.update(winner="bo"))})),
+    "not ended": (1, lambda: summed(FILES, {AUDIT: audit_with(lambda a: a.update(status="running"))})),
+    "another defeat": (1, lambda: summed(FILES, {AUDIT: audit_with(lambda a: a["players"][0].update(defeated=True))})),
+    "another match in the judgment": (1, lambda: summed(FILES, {AUDIT: audit_with(lambda a: a.update(match="duet"))})),
     "no judgment": (4, lambda: summed(FILES, {AUDIT: b"{"})),
     "a file more": (4, lambda: {**FILES, "notes.txt": b"exact"}),
     "a file less": (4, lambda: without(PROOF)),
@@ -156,6 +163,69 @@ TAMPERED: dict[str, tuple[int, Callable[[], Files]]] = {
     "an opening of no text": (4, lambda: summed(FILES, {REPLAY: with_openings(value=5, salt="00")})),
 }
 """What a cheater or the weather may do to a bundle, with the status that meets it where the server's key is named."""
+
+
+BURNED = [
+    *DUEL[:2],
+    {"type": "release", "rank": 2},
+    {"type": "pay", "player": "ada", "amount": 1, "souls": [1], "effect": "drain"},  # 3 - 1 = 2 too much, 6 life (B-2)
+    {"type": "fizzle", "payment": 1},  # for its cost of 1, 3 life (B-3)
+    {
+        "type": "ruling",
+        "judge": "O",
+        "reason": "the cost was 3",
+        "corrections": [{"life": {"player": "ada", "delta": 6}}],
+    },
+]
+"""A match in which ada loses 6 and 3 of 30 life, and is given 6 again."""
+
+MISJUDGED: dict[str, Callable[[Json], object]] = {
+    "no Soulburn": lambda a: a.update(soulburn=[]),
+    "Soulburn by another rule": lambda a: a["soulburn"][0].update(rule="B-3"),
+    "Soulburn of another player": lambda a: a["soulburn"][1].update(player="bo"),
+    "other Soulburn for the same life": lambda a: a["players"][0].update(overpay=3, fizzle=6),
+    "no ruling": lambda a: a.update(rulings=[]),
+    "a ruling elsewhere": lambda a: a["rulings"][0].update(entry=5),
+    "a ruling passed off as a change": lambda a: a["players"][0].update(changes=6, rulings=0),
+    "an end that there was not": lambda a: a.update(status="ended", winner="bo"),
+    "an entry less": lambda a: a.update(entries=5),
+    "another root": lambda a: a.update(root="0" * 64),
+}
+"""What a judgment of that match may tell that is not so."""
+
+
+@pytest.fixture(scope="module")
+def burned(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The bundle of that match."""
+    return unzipped(made(tmp_path_factory.mktemp("burned"), BURNED))
+
+
+@needs_openssl
+class TestMisjudged:
+    """Bundles whose judgment tells other things than the record."""
+
+    def test_true_judgment(self, burned: Files, program: Check) -> None:
+        """30 - 6 - 3 + 6 = 27."""
+        status, told = program(burned, *PINNED)
+        assert status == 0, told
+        assert "life adds up: ada 27, bo 30;" in told
+
+    @pytest.mark.parametrize("name", MISJUDGED)
+    def test_false_judgment(self, name: str, burned: Files, program: Check) -> None:
+        """What is told of the match is held against its events."""
+        judgment = json.loads(burned[AUDIT])
+        MISJUDGED[name](judgment)
+        status, told = program(summed(burned, {AUDIT: canonical(judgment)}), *PINNED)
+        assert status == 1, told
+        assert "\nNO    audit.json tells another " in told
+
+    def test_page_is_said_not_to_be_looked_at(self, burned: Files, program: Check) -> None:
+        """A page that tells lies is nothing that it can see, and it says so."""
+        status, told = program(summed(burned, {REPORT: b"<p>ada won"}), *PINNED)
+        assert status == 0
+        assert (
+            "NOT checked: whether the events follow from the commands by the rules, and what report.html tells" in told
+        )
 
 
 @needs_openssl
