@@ -59,6 +59,8 @@ _LOCK_MATCH = "SELECT pg_advisory_xact_lock(hashtextextended(?, 'stored_events':
 
 _APPENDED = b"INSERT INTO store_writers VALUES (%s, %s) ON CONFLICT (writer) DO UPDATE SET appends = excluded.appends"
 
+_LAST_APPEND = b"SELECT appends FROM store_writers WHERE writer = %s"
+
 _SCHEMA = (
     b"SELECT coalesce((SELECT nspname FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
     b"WHERE pg_class.oid = to_regclass('stored_events')), current_schema())"
@@ -244,21 +246,32 @@ class Datastore(PostgresDatastore):
     def _took_place(self, match: str, session: tuple[int, Any]) -> bool:
         """Whether the last append was committed, in a session that lost us.
 
+        It is asked by a new connection, for a server that hangs would let those of the pool wait for it once more.
+
         Raises:
             OutcomeUnknownError: the server cannot be asked.
 
         """
+
+        def ask() -> Any:
+            try:
+                with _Connection.connect(self._conninfo) as connection:
+                    _configure(connection)
+                    connection.execute(_statement(_END_SESSION), session)  # it may still wait for us
+                    connection.execute(_statement(_LOCK_MATCH), (match,))  # once we get it, that transaction is over
+                    return connection.execute(_LAST_APPEND, (self._writer,)).fetchone()
+            except psycopg.Error as error:
+                raise OperationalError(str(error).strip()) from error
+
         try:
-            self.query(_END_SESSION, session)  # it may still wait for us
-            self.query(_LOCK_MATCH, (match,))  # once we get it, that transaction is over
-            found = self.query("SELECT appends FROM store_writers WHERE writer=?", (self._writer,))
+            found = self.asked_again(ask)
         except PersistenceError as error:
             message = (
                 f"the connection broke in a commit, and the server cannot be asked what became of it: {error}; "
                 "give the command again: with the same meta.id it has one effect"
             )
             raise OutcomeUnknownError(message) from error
-        return found == [(self._appends,)]
+        return bool(found == (self._appends,))
 
     def close(self) -> None:
         """Close all connections; this writer is no more."""

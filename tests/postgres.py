@@ -71,6 +71,19 @@ class Server:
             assert time.monotonic() < last, "sessions of a killed server live on"
             time.sleep(0.005)
 
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """It takes connections, and answers nobody."""
+        assert self._process is not None
+        processes = [self._process.pid, *_children(self._process.pid)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
     def stop(self) -> None:
         """End it in good order."""
         if self._process is not None and self._process.poll() is None:

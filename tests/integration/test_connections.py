@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -691,6 +692,29 @@ class TestServer:
             own_server.start()
             assert giving.result().entry.number == 2
             assert asking.result() == [(1,)]
+
+    def test_hangs_in_a_commit(self, own_server: Server, own_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is waited for once: then a new connection asks what became of the command, and is not answered either."""
+        monkeypatch.setattr("domain.postgres_sessions._Connection.patience", 3)
+        for module in (domain.application, domain.postgres_sessions):
+            monkeypatch.setattr(module, "RECONNECT_SECONDS", 0)
+        with store.create(make_conninfo(own_store, connect_timeout=2)) as matches, ExitStack() as hanging:
+            matches.start(start())
+            insert = matches.recorder.insert_events
+
+            def hang(*rows: Any, **more: Any) -> Any:
+                hanging.enter_context(own_server.hanging())
+                return insert(*rows, **more)
+
+            with monkeypatch.context() as once:
+                once.setattr(matches.recorder, "insert_events", hang)
+                with pytest.raises(OutcomeUnknownError, match=r"meta\.id") as told:
+                    matches.give("duel", release(2, id="a"))
+            assert "timeout expired" in str(told.value)
+            assert "not answered" not in str(told.value)
+            hanging.close()
+            assert matches.give("duel", release(2, id="a")).entry.number == 2
+        assert_sound(own_store, entries=2, rows=2)
 
     def test_is_down_for_good(self, own_server: Server, own_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Then writers and readers are told within 15 seconds what is wrong, and programs at once."""
