@@ -165,7 +165,9 @@ class _Stream:
         if (type(version), type(topic), type(state)) != (int, str, bytes):
             self._state = None
             row = version if isinstance(version, int) else self._version + 1
-            yield self._fault("damaged", row, "its number, topic or state is of another type", None)
+            said = self._event(str(topic), state.encode(errors="surrogateescape") if isinstance(state, str) else state)
+            message = "its number, topic or state is of another type"
+            yield self._fault("damaged", row, message, said.entry if said else None)
             self._version, self._counted = row, False
             return
         if version < 1:

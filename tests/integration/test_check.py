@@ -363,6 +363,15 @@ def test_value_of_a_type_that_only_sqlite_stores_is_found(on_sqlite: Place, what
     assert edit_every_row(on_sqlite, *EDITS_ON_SQLITE[what]) == LAST_ROW
 
 
+def test_text_for_bytes_is_named_with_its_entry(on_sqlite: Place) -> None:
+    """A state that became text can still be read: the fault names match, entry and row."""
+    for row, _, state in on_sqlite.rows:
+        on_sqlite.sql(EVENTS.format("state=CAST(state AS TEXT)") + "?", row)
+        fault = on_sqlite.faults()[0]
+        assert (fault.match, fault.entry, fault.row) == ("duel", json.loads(state)["entry"], row)
+        on_sqlite.restore()
+
+
 def test_flipped_bit_is_found_in_every_row(place: Place) -> None:
     """One bit of one byte, anywhere behind what makes a row the first of its entry, is found in the row's entry."""
     for row, _, state in place.rows:
