@@ -20,6 +20,7 @@ from domain.rules.corrections import kind_of
 from domain.rules.ruleset import Ruleset
 from domain.rules.state import called
 from domain.rules.versions import rules_of
+from replays.names import separable
 from replays.stepping import take
 
 Fact = tuple[str, str | int]
@@ -157,8 +158,8 @@ class Provenance:
         return self._settings[fact][-1].value
 
     def player(self, player: str) -> str:
-        """What a player is called."""
-        return self._players.get(player, player)
+        """What a player is called, in a sentence."""
+        return separable(self._players.get(player, player))
 
     def card(self, card: str, n: int) -> str:
         """What a card is called at event `n`, with its own name beside it."""

@@ -17,6 +17,7 @@ from replays import bundle
 from replays.audit import Audit, Burn, Ruled, audit
 from replays.bundle import BundleError
 from replays.evidence import Evidence, Trust
+from replays.names import separable
 from replays.reading import Reader, Recording
 from replays.verify import Verified, beside_matches
 from replays.writing import WRITER
@@ -32,6 +33,7 @@ from soulrift.verifying import (
     begins_with,
     checkpoint_line,
     differences_table,
+    entries_told,
     evidence_of,
     held,
     told,
@@ -50,7 +52,7 @@ def run(name: str, db: str, match: str | None, against: Against, form: str, out:
                 reader.finish()
                 beside += beside_matches(reader)
     except (CorruptRecordError, BundleError) as error:
-        return _damaged(name, str(error), form)
+        return _damaged(name, str(error).removeprefix(f"{name}: "), form)
     if beside and found.verified.line is None:  # something that belongs to no match
         more = msgspec.structs.replace(beside[0], match=found.match, entries=found.entries)
         found = msgspec.structs.replace(found, verified=more)
@@ -146,18 +148,25 @@ def _verdict(found: Audit) -> Iterator[Text]:
     if verified.differences:
         yield from differences_table(verified.differences, "must be", "is recorded as")
     if verified.line is not None:
-        yield Text(f"What follows is of the {found.entries:,} entries before that.")
-    yield Text(f"  root over {found.entries:,} entries: {found.root}", style="dim")
+        yield Text(f"What follows is of the {entries_told(found.entries)} before that.")
+    yield Text(f"  root over {entries_told(found.entries)}: {found.root}", style="dim")
 
 
 def _result(found: Audit, names: Names) -> Iterator[Text]:
     yield Text()
     yield Text("The match", style="bold")
-    yield Text(f"  {', '.join(names.player(account.player) for account in found.players)}; {outcome(found, names)}")
+    players = [separable(names.player(account.player)) for account in found.players]
+    yield Text(f"  {', '.join(players)}; {outcome(found, names)}")
     yield Text(f"  rules of version {found.rules}; {varied(found)}")
     if found.private:
-        opened = f"{found.opened} of them are told here" if found.opened else "they are not known here"
-        yield Text(f"  a private match: names and actors are hidden in its lines; {opened}")
+        yield Text(f"  a private match: names and actors are hidden in its lines; {opened_told(found)}")
+
+
+def opened_told(found: Audit) -> str:
+    """How many of the hidden names are known."""
+    if not found.opened:
+        return "they are not known here"
+    return f"{found.opened} of them {'is' if found.opened == 1 else 'are'} told here"
 
 
 def outcome(found: Audit, names: Names) -> str:

@@ -62,9 +62,9 @@ def main(log: str | None) -> None:
 @click.option("--match", type=arguments.Name(), help="Go on with this match: the script has no start_match.")
 @click.option(
     "--checkpoints",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Sign a checkpoint at each turn and at the end, as a file in this folder.",
+    help="Sign a checkpoint at each turn and at the end, as a file in this folder; made where missing.",
 )
 @click.option(
     "--checkpoint-every",
@@ -104,10 +104,16 @@ def play(
 
 
 def _handed_out(checkpoints: Path, keys: Path, signer: str | None) -> "handing_out.Folder":
-    """The folder for checkpoints, once there is a key that signs them."""
+    """The folder for checkpoints, made once there is a key that signs them."""
     from soulrift import handing_out, keyrings
 
-    return handing_out.Folder(checkpoints, keyrings.signer(keys, signer))
+    key = keyrings.signer(keys, signer)
+    try:
+        checkpoints.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"no folder {checkpoints} can be made: {error.strerror or error}"
+        raise click.UsageError(message) from None
+    return handing_out.Folder(checkpoints, key)
 
 
 @main.command(epilog=arguments.example("show long-duel --at 40"))

@@ -18,6 +18,7 @@ from domain.rules import commands as c
 from domain.rules import events as e
 from domain.rules.ruleset import Ruleset
 from domain.rules.state import State, called
+from replays.names import separable
 
 _STYLES: dict[type[e.Event], str] = {
     e.MatchStarted: "bold",
@@ -178,7 +179,7 @@ def _match_started(names: Names, event: e.MatchStarted) -> str:
     varied = [f"{k} {v}" for k, v in msgspec.structs.asdict(event.ruleset).items() if v != usual[k]]
     fork = f", a fork of {event.origin.match} after entry {event.origin.entry}" if event.origin else ""
     varied_text = f"; ruleset: {', '.join(varied)}" if varied else ""
-    seats = _list(names.player(seat.player) for seat in event.players)
+    seats = _list(separable(names.player(seat.player)) for seat in event.players)
     return f"{event.match} begins{fork}: {seats}, {event.ruleset.starting_life} life each{varied_text}"
 
 

@@ -1,5 +1,7 @@
 """Recordings by name: a match in a replay file, or one of the store."""
 
+import io
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,13 +12,19 @@ import click
 
 from domain.application import IncompleteMatchError, Matches
 from domain.codec import CorruptRecordError
+from replays import bundle
+from replays.bundle import BundleError
 from replays.files import DamagedFileError, opened
 from replays.reading import DamageError, Reader, Recording
 from replays.writing import write_match
 from soulrift import store
+from soulrift.verifying import begins_with
 
 IN_MEMORY = 1 << 24
 """Bytes of a record that are kept in memory; a longer one is written into a temporary file."""
+
+ENDINGS = (".jsonl", ".gz", ".zst", ".zip")
+"""How replay files and bundles are called."""
 
 
 @contextmanager
@@ -26,7 +34,8 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
     `match` says which one of an archive. Reading the lines of a file may raise DamageError.
 
     Raises:
-        click.UsageError: there is no such match in the file, or it was not said which.
+        click.UsageError: there is no such match in the file, or it was not said which; or there is neither a file nor a
+            match of this name, which is that of a file.
         MatchNotFoundError: there is neither a file nor a match of this name.
 
     """
@@ -36,7 +45,7 @@ def lines_of(name: str, db: str, match: str | None = None) -> Iterator[tuple[str
             yield recording.match, (found.content for found in recording.lines())
         return
     _see_no_choice(name, match)
-    with store.open_to_read(db) as matches:
+    with _stored(name, db) as matches:
         yield name, (entry.line for entry in matches.entries(name))
 
 
@@ -56,14 +65,14 @@ def recording_of(name: str, db: str, match: str | None = None) -> Iterator[tuple
             yield found
         return
     _see_no_choice(name, match)
-    with store.open_to_read(db) as matches, in_store(matches, name) as found:
+    with _stored(name, db) as matches, in_store(matches, name) as found:
         yield found
 
 
 @contextmanager
 def in_file(path: Path, match: str | None) -> Iterator[tuple[Reader, Recording]]:
-    """A match of a file, which one of an archive `match` says, and what reads it."""
-    with _naming(path), opened(path) as file:
+    """A match of a file or bundle, which one of an archive `match` says, and what reads it."""
+    with _naming(path), _record(path) as file:
         reader = Reader(file)
         for recording in reader.recordings():
             if match is None and reader.archive:
@@ -76,6 +85,16 @@ def in_file(path: Path, match: str | None) -> Iterator[tuple[Reader, Recording]]
             raise reader.damages[0]
         message = f"there is no match {match} in {path}"
         raise click.UsageError(message)
+
+
+@contextmanager
+def _record(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a replay file, or of the one in a bundle."""
+    if begins_with(path, bundle.START):
+        yield io.BytesIO(bundle.unpacked(path.read_bytes())[bundle.REPLAY])
+        return
+    with opened(path) as file:
+        yield file
 
 
 @contextmanager
@@ -113,6 +132,28 @@ def is_file(path: Path) -> bool:
         return False
 
 
+@contextmanager
+def _stored(name: str, db: str) -> Iterator[Matches]:
+    """The store with the match of this name.
+
+    Raises:
+        click.UsageError: there is no store; or the name is that of a file, and no match is called so.
+
+    """
+    like_file = name.endswith(ENDINGS) or any(separator in name for separator in (os.sep, os.altsep) if separator)
+    message = f"there is no file {name}, and no match that is called so"
+    try:
+        matches = store.open_to_read(db)
+    except click.UsageError:
+        if like_file:
+            raise click.UsageError(message) from None
+        raise
+    with matches:
+        if like_file and not matches.has(name):
+            raise click.UsageError(message)
+        yield matches
+
+
 def _see_no_choice(name: str, match: str | None) -> None:
     if match is not None:
         message = f"there is no file {name} of which --match could say a match"
@@ -124,7 +165,7 @@ def _naming(path: Path) -> Iterator[None]:
     """Say of which file it is that something cannot be read."""
     try:
         yield
-    except (DamageError, DamagedFileError, CorruptRecordError) as error:
+    except (DamageError, DamagedFileError, BundleError, CorruptRecordError) as error:
         message = f"{path}: {error}"
         raise CorruptRecordError(message) from error
     except PermissionError:

@@ -15,7 +15,7 @@ from soulrift.board import board, table
 from soulrift.notation import Names, Notation
 from soulrift.recordings import lines_of
 from soulrift.terminal import Output, complain
-from soulrift.verifying import differences_table, shown
+from soulrift.verifying import differences_table, entries_told, shown
 
 MOST_LISTED = 20
 """So many commands that become illegal, and entries that go otherwise, are listed for people."""
@@ -87,7 +87,8 @@ def diff(first: str, second: str, db: str, match: str | None, form: str) -> int:
 
 def _difference(found: Diff, first: str, second: str) -> Iterator[Text | str]:
     if found.entry is None:
-        yield f"the same, in all {found.first.entries:,} entries"
+        number = found.first.entries
+        yield f"the same, in {'all ' if number > 1 else ''}{entries_told(number)}"
         return
     if found.part == "length":
         longer, shorter = (first, second) if found.first.entries > found.second.entries else (second, first)
@@ -141,14 +142,17 @@ def whatif(name: str, db: str, match: str | None, change: Change, form: str) -> 
 
 def _consequences(found: WhatIf) -> Iterator[Text | str]:
     if found.illegal:
-        yield Text(f"{len(found.illegal):,} recorded commands become illegal, and are left out:", style="bold")
+        several = f"{len(found.illegal):,} recorded commands become illegal, and are left out:"
+        one = "1 recorded command becomes illegal, and is left out:"
+        yield Text(several if len(found.illegal) > 1 else one, style="bold")
         illegal = ((str(each.entry), each.command, each.rule, each.message) for each in found.illegal[:MOST_LISTED])
         yield from table(illegal, ("entry", "command", "rule", ""))
         yield from _more(len(found.illegal))
     else:
         yield "every recorded command stays legal"
     if found.changed:
-        yield Text(f"{len(found.changed):,} entries go otherwise:", style="bold")
+        go = "go" if len(found.changed) > 1 else "goes"
+        yield Text(f"{entries_told(len(found.changed))} {go} otherwise:", style="bold")
         changed = ((str(each.entry), each.command, _told(each)) for each in found.changed[:MOST_LISTED])
         yield from table(changed, ("entry", "command", "as recorded -> otherwise"))
         yield from _more(len(found.changed))

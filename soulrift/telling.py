@@ -14,6 +14,7 @@ from projections.players import PlayerRow
 from projections.rifts import RiftRecord
 from projections.soulburn import Soulburn, SoulburnTotal
 from projections.souls import SoulHistory, Use
+from replays.names import separable
 from soulrift.board import table
 from soulrift.charts import Chart
 from soulrift.notation import WHY_BURNED, Names, power_told, soul
@@ -30,7 +31,7 @@ def matches(rows: Iterable[MatchRow], limit: int) -> Iterator[Text]:
 
 def _match(row: MatchRow) -> tuple[str, ...]:
     names = Names.seated(row.players)
-    players = ", ".join(map(names.player, row.players))
+    players = ", ".join(separable(names.player(player)) for player in row.players)
     won = f"{names.player(row.winner)} has won" if row.winner else "a draw"
     status = "running" if row.status == "running" else won
     return (str(row.number), row.match, players, status, str(row.entries), row.at or "")

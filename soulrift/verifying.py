@@ -202,10 +202,15 @@ def shown(value: Any) -> str:
     return msgspec.json.encode(value).decode() if value is not None else "-"
 
 
+def entries_told(number: int) -> str:
+    """So many entries."""
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
+
+
 def told(verified: Verified) -> str:
     """A verdict's reason, and how far the match is proven, in one line."""
     if verified.line is None and (verified.entries or verified.verdict == "exact"):
-        re_executed = f"{verified.entries:,} entries, each re-executed" if verified.entries else None
+        re_executed = f"{entries_told(verified.entries)}, each re-executed" if verified.entries else None
         exact = verified.verdict == "exact"
         parts = (re_executed, verified.reason) if exact else (verified.reason, re_executed)
         return "; ".join(filter(None, parts))

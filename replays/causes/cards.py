@@ -64,7 +64,7 @@ def _control_changed(record: Provenance, event: e.ControlChanged) -> Told:
 
 
 def _creature_destroyed(record: Provenance, event: e.CreatureDestroyed) -> Told:
-    sealed = " and is Sealed" if event.sealed else ""
+    sealed = ", and is Sealed" if event.sealed else ""
     soulless = "; being Soulless, it leaves no Soul" if event.soulless else ""
     facts = ["card", "rank", *["sealed"] * event.sealed, "soulless"]
     rules = ("C-2",) if event.soulless else ("C-1",)

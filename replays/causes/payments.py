@@ -25,7 +25,8 @@ def _cost_paid(record: Provenance, event: e.CostPaid) -> Told:
     powers = [spent.power for spent in event.souls]
     power = added(powers[0], *((each, "") for each in powers[1:])) if powers[1:] else f"{sum(powers)}"
     over, ruled = _over(record, event)
-    rules = ("P-1", "P-3", "P-4", "P-5") if over else ("P-1", "P-4")
+    rules = ["P-1", *["P-3"] * bool(over), "P-4"]
+    rules += ["P-5"] if over and record.ruleset.overpay != "any" else []
     who = record.player(event.player)
     what = f"{who} pays Soulrift {event.amount} for {for_what} (payment {event.payment}) with power {power}"
     kind = ("E-1",) if event.effect else ("E-2",) if event.cost else ("R-2",)
@@ -41,7 +42,7 @@ def _over(record: Provenance, event: e.CostPaid) -> tuple[str, tuple[int, ...]]:
     otherwise, ruled = varied(record, "overpay")
     allowed = {
         "needed": "; without any one of its Souls it would fall short",
-        "any": "",
+        "any": "; whether each of its Souls is needed is not asked",
         "least": "; no smaller power that reaches the cost was open",
     }[record.ruleset.overpay]
     return f", {over} more than the cost{allowed}{otherwise}", ruled

@@ -7,7 +7,6 @@ from msgspec import UNSET
 
 from domain.rules import commands as c
 from domain.rules import events as e
-from domain.rules.lookups import listed
 from replays.causes.words import Tellers, Told, added, place_of
 from replays.provenance import Place, Provenance
 
@@ -15,8 +14,8 @@ from replays.provenance import Place, Provenance
 def _ruling_made(record: Provenance, event: e.RulingMade) -> Told:
     about = f" about entry {event.about}" if event.about is not None else ""
     mended = record.mended[event.n]
-    made = listed(
-        [_CORRECTED[each.kind](record, event, each.before, getattr(each.correction, each.kind)) for each in mended]
+    made = "; ".join(
+        _CORRECTED[each.kind](record, event, each.before, getattr(each.correction, each.kind)) for each in mended
     )
     kinds = {each.kind for each in mended}
     rules = (
@@ -66,14 +65,13 @@ def _ruled_defeated(record: Provenance, _: e.RulingMade, __: object, change: c.D
 def _ruled_result(
     record: Provenance, _: e.RulingMade, before: tuple[str, str | None], change: c.ResultCorrection
 ) -> str:
-    now, was = (_result(record, *each) for each in ((change.status, change.winner), before))
-    return f"the match {now}, and not that it {was}"
+    now = "goes on" if change.status == "running" else f"is {_end(record, change.winner)}"
+    was = "does not go on" if before[0] == "running" else f"is not {_end(record, before[1])}"
+    return f"the match {now}, and {was}"
 
 
-def _result(record: Provenance, status: str, winner: str | None) -> str:
-    if status == "running":
-        return "goes on"
-    return f"is won by {record.player(winner)}" if winner is not None else "is a draw"
+def _end(record: Provenance, winner: str | None) -> str:
+    return f"won by {record.player(winner)}" if winner is not None else "a draw"
 
 
 _CORRECTED: dict[str, Callable[[Provenance, e.RulingMade, Any, Any], str]] = {

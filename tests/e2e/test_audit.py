@@ -171,10 +171,18 @@ class TestStatus:
             assert done.status == status, (form, done.out[:200])
             assert told in done.out.lower() + done.err
 
+    def test_damage_names_the_file_once(self, program: Program, tmp_path: Path) -> None:
+        """Whatever cannot be read is told with its file in front."""
+        put(tmp_path, b"nonsense\n")
+        told = program("audit", str(tmp_path / "duel.jsonl")).err
+        assert told.startswith(f"damaged: {tmp_path / 'duel.jsonl'}: line 1, byte 0: this is no replay file")
+
     @pytest.mark.parametrize(
         ("arguments", "status"),
         [
             (("nobody",), 1),
+            (("./nobody",), 2),
+            (("nobody.jsonl",), 2),
             ((), 2),
             (("duel.jsonl", "--match", "another"), 2),
             (("duel.jsonl", "--checkpoint", "nowhere.note"), 2),

@@ -62,6 +62,21 @@ class TestPlay:
         assert [each["size"] for each in json.loads(done.stdout)["matches"][0]["checkpoints"]] == sizes
         assert done.returncode == 0
 
+    @pytest.mark.parametrize("folder", ["notes", "to/be/made"])
+    def test_folder_is_made(self, run: Run, env: dict[str, str], tmp_path: Path, folder: str) -> None:
+        """A folder that is not there is made, with those above it."""
+        assert run("play", "-", "--checkpoints", folder, stdin=script_of(DUEL), **env).returncode == 0
+        assert [path.name for path in sorted((tmp_path / folder).iterdir())] == ["duel-000002.note", "duel-000011.note"]
+
+    def test_folder_that_cannot_be_made(self, run: Run, env: dict[str, str], tmp_path: Path) -> None:
+        """Where a file is in the way, nothing is played."""
+        (tmp_path / "file").write_text("")
+        for folder in ("file", "file/notes"):
+            done = run("play", "-", "--checkpoints", folder, stdin=script_of(DUEL), **env)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert folder in done.stderr
+        assert not (tmp_path / env["SOULRIFT_DB"]).exists()
+
     def test_match_that_goes_on(self, run: Run, env: dict[str, str], tmp_path: Path) -> None:
         """Played on later, it gets checkpoints over the whole of it, of the same store."""
         (tmp_path / "notes").mkdir()

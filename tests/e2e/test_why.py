@@ -145,6 +145,49 @@ def test_what_cannot_be_asked(run: Run, recording: Path, asked: tuple[str, ...],
     assert said in done.stderr
 
 
+def test_bundle_is_opened_like_a_file(run: Run, store: str, recording: Path, tmp_path: Path) -> None:
+    """What `why` tells of a bundle is what it tells of the record in it; so do the others that take a file."""
+    run("keys", "new", "games.example")
+    assert run("bundle", "long-duel", "-o", "duel.zip", "--db", store).returncode == 0
+    for asked in (("why", str(OVERPAID)), ("replay", "--at", "43"), ("whatif", "--ruleset", "soulburn_per_power=2")):
+        command, *rest = asked
+        done = run(command, "duel.zip", *rest)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == run(command, str(recording), *rest).stdout
+    assert run("diff", "duel.zip", str(recording)).returncode == 0
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "duel.zip").read_bytes()[:-100])
+    done = run("why", "cut.zip", "1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: cut.zip: it is no whole zip file")
+
+
+@pytest.mark.parametrize("name", ["./none", "no/where", "none.jsonl", "none.soulrift.jsonl.zst", "none.gz", "none.zip"])
+def test_file_that_is_not_there(run: Run, store: str, name: str) -> None:
+    """What is named like a file, by a folder or an ending, and is neither one nor a match: a usage error names it."""
+    for db in (store, "none.db"):
+        done = run("why", name, "1", "--db", db)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"there is no file {name}, and no match that is called so" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("audit",), ("replay",), ("diff", "long-duel"), ("whatif", "--ruleset", "overpay=any")]
+)
+def test_all_commands_say_so(run: Run, store: str, command: tuple[str, ...]) -> None:
+    """It is one rule for all that take a file or a match."""
+    done = run(*command, "./none", "--db", store)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no file ./none," in done.stderr
+
+
+def test_match_that_is_named_like_a_file(run: Run) -> None:
+    """A match may be called so."""
+    for name in ("../a/b", "none.jsonl"):
+        run("play", "-", stdin=script({"type": "release"}, match=name))
+        for command in ("why", name, "2"), ("audit", name):
+            assert run(*command).returncode == 0
+
+
 def test_match_that_is_not_there(run: Run, store: str) -> None:
     """Neither a file nor a match of this name: an error, as of other commands."""
     done = run("why", "nowhere", "1", "--db", store)

@@ -2,8 +2,10 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache, partial
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import cycle, islice, pairwise
 from typing import Any
@@ -12,7 +14,7 @@ import msgspec
 import pytest
 
 from soulrift.drawing import Line, steps
-from soulrift.report import page
+from soulrift.report import SCRIPT, page
 from tests.bundles import audited_with_entries
 from tests.evidence import evidence, signed
 from tests.recordings import EXAMPLES, file_of, lines, refolded, releases, script
@@ -45,6 +47,7 @@ class Parsed(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
         self.style = ""
+        self.script = ""
         self.comments: list[str] = []
         self.feed(text)
         self.close()
@@ -70,6 +73,8 @@ class Parsed(HTMLParser):
         """Take in text."""
         if self.stack and self.stack[-1] == "style":
             self.style += data
+        elif self.stack and self.stack[-1] == "script":
+            self.script += data
         else:
             self.text += data
 
@@ -81,6 +86,12 @@ class Parsed(HTMLParser):
     def anchors(self) -> set[str]:
         """Places to link to."""
         return {str(attrs["id"]) for _, attrs in self.tags if "id" in attrs}
+
+    @property
+    def policy(self) -> str | None:
+        """What the page allows itself."""
+        (policy,) = [attrs["content"] for _, attrs in self.tags if attrs.get("http-equiv")]
+        return policy
 
     @property
     def links(self) -> set[str]:
@@ -118,7 +129,9 @@ def sound(text: str) -> Parsed:
     assert {link[1:] for link in parsed.links} <= parsed.anchors
     assert all(link.startswith("#e") for link in parsed.links)
     names = {tag for tag, _ in parsed.tags}
-    assert not names & {"script", "img", "link", "iframe", "object", "embed", "form", "base", "image", "use", "a:href"}
+    assert [tag for tag, _ in parsed.tags if tag == "script"] == ["script"] * bool(parsed.script)
+    assert parsed.script in {"", SCRIPT}
+    assert not names & {"img", "link", "iframe", "object", "embed", "form", "base", "image", "use", "a:href"}
     assert not any(name.startswith("on") or name in {"src", "xlink:href"} for _, attrs in parsed.tags for name in attrs)
     assert "url(" not in parsed.style
     assert "@import" not in parsed.style
@@ -187,8 +200,7 @@ class TestSafe:
         text = example("long-duel")
         parsed = sound(text)
         assert not re.search(r"https?:|src=|//[a-z]", text)
-        (policy,) = [attrs["content"] for _, attrs in parsed.tags if attrs.get("http-equiv")]
-        assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+        assert parsed.policy == "default-src 'none'; style-src 'unsafe-inline'"
         assert text.index("Content-Security-Policy") < text.index("<style>")
 
 
@@ -201,16 +213,43 @@ WIDEST = ("\U0001f525" * 500, '"' * 500, "\u202e" * 500, "x" * 500)
 class TestSmall:
     """A page is one that can be sent by mail."""
 
-    @pytest.mark.parametrize("size", [10, 1_000, 10_000])
+    @pytest.mark.parametrize("size", [10, 1_000, 10_001, 15_000])
     def test_anchors(self, size: int) -> None:
-        """Each entry of a match of up to 10,000 has its place to link to."""
-        assert sound(quiet(size)).anchors == {f"e{number}" for number in range(1, size + 1)}
+        """Each entry of a match has its place to link to, as long as there is room; such a page has no script."""
+        parsed = sound(quiet(size))
+        assert parsed.anchors == {f"e{number}" for number in range(1, size + 1)}
+        assert parsed.script == ""
 
-    def test_more_entries(self) -> None:
-        """Of longer matches what is left out has a place in a hundred."""
-        parsed = sound(quiet(30_000))
-        assert {f"e{number}" for number in range(100, 30_001, 100)} <= parsed.anchors
-        assert "are left out" in parsed.text
+    @pytest.mark.parametrize("size", [20_000, 60_000])
+    def test_more_entries(self, size: int) -> None:
+        """Beyond that a script takes a link to the place before it, which stands for the entries left out there."""
+        text = quiet(size)
+        parsed = sound(text)
+        assert parsed.script == SCRIPT
+        places = sorted(int(anchor[1:]) for anchor in parsed.anchors)
+        assert places[0] == 1
+        assert len(places) > 10_000
+        assert max(after - before for before, after in pairwise([*places, size + 1])) <= size / 10_000
+        gaps = re.findall(r">(\d+) to (\d+) are left out", text)
+        assert gaps
+        assert {int(first) for first, _ in gaps} <= set(places)
+        rows = len(re.findall("<tr id=", text))
+        assert rows + sum(int(last) - int(first) + 1 for first, last in gaps) == size
+        assert f"{size - rows:,} entries are left out" in parsed.text
+
+    def test_script_is_the_only_one(self) -> None:
+        """The page's policy lets that script run, by its hash, and no other."""
+        digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
+        policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+        assert sound(quiet(60_000)).policy == policy
+
+    def test_one_entry_left_out(self) -> None:
+        """Where Soulburn takes all the room, the first entry is left out; it is told as one, and has its place."""
+        made, entries = audited_with_entries(file_of("m", lines(burning(1, PLAYERS)), "running"))
+        more = [msgspec.structs.replace(entries[3], number=number) for number in range(2, 5_000)]
+        text = page(msgspec.structs.replace(made, entries=4_999), [entries[0], *more])
+        assert ">1 is left out<" in text
+        assert {f"e{number}" for number in range(1, 5_000)} == sound(text).anchors
 
     def test_whole_where_there_is_room(self) -> None:
         """A match of usual length is told whole."""
@@ -258,13 +297,17 @@ class TestSmall:
 
 @cache
 def quiet(size: int) -> str:
-    """The page of a match of turns."""
-    return page_of([{"type": "start_match", "match": "quiet", "players": PLAYERS}, *turns(size - 1)])
+    """The page of a match of turns, of so many entries."""
+    made, entries = audited_with_entries(file_of("quiet", lines([QUIET, *turns(1)]), "running"))
+    more = [msgspec.structs.replace(entries[1], number=number) for number in range(2, size + 1)]
+    return page(msgspec.structs.replace(made, entries=size), [entries[0], *more])
 
 
-def turns(count: int) -> list[Json]:
-    players = islice(cycle(PLAYERS), count)
-    return [{"type": "begin_turn", "player": player["player"]} for player in players]
+QUIET = {"type": "start_match", "match": "quiet", "players": PLAYERS}
+
+
+def turns(count: int, players: list[Json] = PLAYERS) -> list[Json]:
+    return [{"type": "begin_turn", "player": player["player"]} for player in islice(cycle(players), count)]
 
 
 class TestPage:
@@ -274,6 +317,41 @@ class TestPage:
         """The same match makes the same bytes."""
         again = page_of(script(next(path for path in EXAMPLES if path.stem == "long-duel")), "ended")
         assert again == example("long-duel")
+
+    def test_long_match_equal(self) -> None:
+        """So does a long one."""
+        assert quiet.__wrapped__(20_000) == quiet(20_000)
+
+    def test_cells_are_printed_in_one_line(self) -> None:
+        """On paper nothing short is broken: only what happened, and names beyond 32 letters."""
+        long, short = "x" * 33, "x" * 32
+        text = page_of(burning(2, [{"player": "a", "name": long}, {"player": "b", "name": short}]))
+        assert f'<td class="l">{long}</td>' in text
+        assert f"<td>{short}</td>" in text
+        printed = sound(text).style.split("@media print")[1]
+        assert "td, th" not in printed
+        assert ".l, .l td { white-space: normal;" in printed
+
+    def test_rules_are_whole(self) -> None:
+        """No line ends within a rule's number; what looks like a tag beside one is none."""
+        players = [{"player": "a", "name": "<i>&B-2"}, {"player": "b"}]
+        text = page_of(burning(1, players))
+        assert "(overpaid, <i>B-2</i>): -3 life, &lt;i&gt;&amp;<i>B-2</i> " in text
+        assert "(overpaid, B-2): -3 life, <i>&B-2 " in sound(text).text
+        assert ".entries i { font-style: normal; white-space: nowrap; }" in text
+
+    def test_names_with_commas(self) -> None:
+        """A name with a comma is quoted among others."""
+        players = [{"player": "a", "name": "reap, hoarder"}, {"player": "b", "name": "Bo"}]
+        text = sound(page_of(burning(1, players))).text
+        assert '"reap, hoarder", Bo; running, 0 turns so far.' in text
+        assert 'm begins: "reap, hoarder" and Bo, 1000000 life each' in text
+
+    def test_one_entry(self) -> None:
+        """A match of one entry has one entry."""
+        assert "1 entries" not in quiet(1)
+        assert "Root over 1 entry:" in quiet(1)
+        assert "exact: 1 entry, each re-executed" in sound(page_of([QUIET])).text
 
     @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES])
     def test_examples(self, name: str) -> None:

@@ -250,11 +250,26 @@ def test_overpay_of_the_ruleset_is_cited() -> None:
     given_ = [of("release"), of("release")]
     pay = of("pay", player="a", amount=1, souls=[1, 2], effect="Dart")
     some = last(match(*given_, pay, overpay="any"), e.CostPaid)
-    assert "1 more than the cost (overpay is any in this match, usually needed)" in some.what
+    asked = "whether each of its Souls is needed is not asked (overpay is any in this match, usually needed)"
+    assert some.what.endswith(f"with power 1 + 1 = 2, 1 more than the cost; {asked}")
     least = last(match(of("release", rank=1), {**pay, "souls": [1]}, overpay="least"), e.CostPaid)
     assert "no smaller power that reaches the cost was open (overpay is least" in least.what
     usual = last(match(of("release", rank=1), {**pay, "souls": [1]}), e.CostPaid)
     assert usual.what.endswith("1 more than the cost; without any one of its Souls it would fall short")
+
+
+def test_rule_that_a_payment_breaks_is_not_cited() -> None:
+    """Under overpay "any" power 1 + 2 + 3 pays for 1, against P-5, which is not looked at; the other rules hold."""
+    given_ = [of("release", rank=rank) for rank in range(3)]
+    pay = of("pay", player="a", amount=1, souls=[1, 2, 3], cost="toll")
+    some = last(match(*given_, pay, overpay="any"), e.CostPaid)
+    assert "with power 1 + 2 + 3 = 6, 5 more than the cost" in some.what
+    assert rules(some) == {"P-1", "P-3", "P-4", "E-2"}
+    assert "start_match" in commands(some)
+    exact = last(match(of("release"), {**pay, "souls": [1]}, overpay="any"), e.CostPaid)
+    assert rules(exact) == {"P-1", "P-4", "E-2"}
+    least = last(match(of("release", rank=1), {**pay, "souls": [1]}, overpay="least"), e.CostPaid)
+    assert rules(least) == {"P-1", "P-3", "P-4", "P-5", "E-2"}
 
 
 def test_soulburn_of_another_figure_is_cited() -> None:
@@ -412,7 +427,7 @@ _PAID = [*_OPEN, of("pay", player="b", amount=1, souls=[3], effect="Dart")]
         ({"defeated": {"player": "c", "defeated": True}}, "c is defeated", {"J-1", "J-3"}),
         (
             {"result": {"status": "ended", "winner": "b"}},
-            "the match is won by b, and not that it goes on",
+            "the match is won by b, and does not go on",
             {"J-1", "J-3"},
         ),
     ],
@@ -427,7 +442,43 @@ def test_ruling_says_what_it_corrected(correction: Json, figures: str, cited: se
 def test_corrections_of_one_ruling_build_on_each_other() -> None:
     """The second correction of a life begins with what the first left."""
     twice = [{"life": {"player": "a", "delta": delta}} for delta in (-4, 6)]
-    assert last(match(_ruling(*twice))).what.endswith("the life of a is 30 - 4 = 26 and the life of a is 26 + 6 = 32")
+    assert last(match(_ruling(*twice))).what.endswith("the life of a is 30 - 4 = 26; the life of a is 26 + 6 = 32")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "figures"),
+    [
+        ({"status": "ended", "winner": "b"}, {"status": "running"}, "goes on, and is not won by b"),
+        ({"status": "ended"}, {"status": "running"}, "goes on, and is not a draw"),
+        ({"status": "ended", "winner": "a"}, {"status": "ended", "winner": "b"}, "is won by b, and is not won by a"),
+        ({"status": "ended", "winner": "a"}, {"status": "ended"}, "is a draw, and is not won by a"),
+    ],
+)
+def test_ruling_on_the_result_says_what_it_was(first: Json, then: Json, figures: str) -> None:
+    """Each result with the one before; of several corrections one sees where each ends."""
+    new = {"new_soul": {"rank": 3, "to": "aether"}}
+    reason = last(match(_ruling({"result": first}), _ruling({"result": then}, new)), e.RulingMade)
+    assert reason.what.endswith(f": the match {figures}; a new Soul 1 of rank 3 is in the Aether")
+
+
+@pytest.mark.parametrize(
+    ("rank", "had"),
+    [({}, "no rank, which counts as 0, and is Sealed"), ({"rank": 2}, "rank 2, and is Sealed")],
+)
+def test_rank_and_seal_are_told_apart(rank: Json, had: str) -> None:
+    """A Sealed creature without a rank: what counts as 0 is the rank."""
+    given_ = [of("enter", card="k", controller="a", **rank), of("seal", card="k"), of("destroy", cards=["k"])]
+    assert last(match(*given_), e.CreatureDestroyed).what == f"k is destroyed; it has {had}"
+
+
+def test_names_with_commas_are_quoted_in_lists() -> None:
+    """One sees where a name ends; one without a comma stands as it is."""
+    seats = [{"player": "a", "name": "reap, hoarder"}, {"player": "b", "name": "blaze, random"}, {"player": "c"}]
+    fallen = [of("concede", player=player) for player in "ab"]
+    recorded = lines([of("start_match", match="m", players=seats), *fallen])
+    assert why_event(recorded, 1).what == 'm begins: "reap, hoarder", "blaze, random" and c, with 30 life each'
+    assert last(recorded).what.endswith('with "reap, hoarder" and "blaze, random" defeated')
+    assert why_event(recorded, 2).what == '"reap, hoarder" concedes, and is defeated'
 
 
 def test_rank_that_a_ruling_set_is_explained_by_it() -> None:
