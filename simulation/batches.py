@@ -57,10 +57,15 @@ class Result(Struct):
     counts: dict[str, int]
     made: Any = None
 
+    @property
+    def lines(self) -> bytes:
+        """The lines of all its matches, as they stand in a replay file."""
+        return unpacked(self.recorded) if self.recorded else b""
+
     def matches(self) -> Iterator[list[bytes]]:
         """The lines of each match, without their newlines."""
         match = list[bytes]()
-        for line in unpacked(self.recorded or packed(b"")).split(b"\n"):
+        for line in self.lines.split(b"\n"):
             if line:
                 match.append(line)
                 if line.startswith(b'{"checksum":'):

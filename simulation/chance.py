@@ -21,7 +21,7 @@ GENERATOR = "philox4x64-10/1"
 MOST_SEED = 2**64 - 1
 """Seeds go from 0 to this. In JSON they are strings, as not every reader keeps them exact."""
 
-_AT_ONCE = 64
+_AT_ONCE = 32
 """Numbers that are made at a time; Philox makes four for each step of its counter."""
 
 _PHILOX = Philox(key=0)

@@ -136,9 +136,12 @@ _DOES: dict[str, Callable[[Effect, Doing], list[c.AnyCommand]]] = {
 def targets(effect: Effect, state: State, player: str) -> list[str]:
     """The cards to which this effect of a player could be done, in the order in which they came."""
     kind = "creature" if effect.on == "creature" else "other"
-    cards = [(name, card) for name, card in state.battlefield.items() if card.kind == kind]
-    if effect.whose != "all":
-        own = effect.whose == "own"
-        cards = [each for each in cards if (each[1].controller == player) is own]
+    everybody, own = effect.whose == "all", effect.whose == "own"
     condition = _CONDITIONS.get(effect.does)
-    return [name for name, card in cards if condition is None or condition(card)]
+    return [
+        name
+        for name, card in state.battlefield.items()
+        if card.kind == kind
+        and (everybody or (card.controller == player) is own)
+        and (condition is None or condition(card))
+    ]

@@ -29,7 +29,9 @@ class Offers:
         """How often a card could not be played since its cost could not be paid (P-6)."""
         self._state = state
         self._piles: list[Pile] = []
+        self._power = 0
         self._quotes: dict[int, tuple[Payment, ...]] = {}
+        self._rifts: list[Action] | None = None
 
     def actions(self, seat: Seat, attacked: Sequence[str]) -> list[Action]:
         """What this player may do; `attacked` are those whom the player's creatures could attack."""
@@ -40,14 +42,19 @@ class Offers:
             return [*(Action("summon", key) for key in fitting), CLOSE]
         piles = open_piles(state, seat.player)
         if piles != self._piles:  # else what costs can be paid with is known from the decision before
-            self._piles, self._quotes = piles, {}
-        power = power_of(piles)
+            self._piles, self._power, self._quotes, self._rifts = piles, power_of(piles), {}, None
+        power = self._power
         event_is_free = state.turn is not None and state.turn.event is None
         found = self._plays(seat, power, event_is_free=event_is_free)
         if event_is_free:
-            for rank in range(1, min(MAX_RANK, power) + 1):
-                found += [Action("open", None, payment, rank) for payment in self._payments(rank)]
-        found += [Action("attack", None, None, None, player) for player in attacked]
+            if self._rifts is None:
+                ranks = range(1, min(MAX_RANK, power) + 1)
+                self._rifts = [
+                    Action("open", None, payment, rank) for rank in ranks for payment in self._payments(rank)
+                ]
+            found += self._rifts
+        if attacked:
+            found += [Action("attack", None, None, None, player) for player in attacked]
         if state.players[seat.player].life <= DESPAIR:
             found.append(CONCEDE)
         found.append(END)

@@ -104,9 +104,8 @@ class Parts:
         with written(self._archive, replace=replace) as file:
             file.write(ARCHIVE + b"\n")
             for result in self.results():
-                for match in result.matches():
-                    count += 1
-                    file.writelines(line + b"\n" for line in match)
+                count += len(result.tallies)
+                file.write(result.lines)
             file.write(matches_line(count) + b"\n")
         self.discard()
         return count

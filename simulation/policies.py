@@ -173,12 +173,30 @@ def policy(name: str) -> Callable[[Chance], Policy]:
     if colon:
         try:
             made = getattr(import_module(module), attribute)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's module does when it is loaded
-            message = f"the policy {name} cannot be loaded: {error!r}"
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever somebody's module does when it is loaded
+            message = f"the policy {name} cannot be loaded: {told(error)}"
             raise PolicyNameError(message) from None
         if not callable(made):
-            message = f"{name} is no class of a policy, but {made!r:.100}"
+            message = f"{name} is no class of a policy, but {told(made)}"
             raise PolicyNameError(message)
         return cast("Callable[[Chance], Policy]", made)
     message = f"there is no policy {name}; there are {', '.join(SHIPPED)}, and your own as module:Class"
     raise PolicyNameError(message)
+
+
+MOST_TOLD = 200
+"""So many characters, at most, are told of what a policy raised or chose."""
+
+
+def told(what: object) -> str:
+    """What somebody's object says of itself, whatever it does when it is asked: on one line, and not too long."""
+    try:
+        text = str.encode(repr(what), errors="backslashreplace").decode()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever somebody's object does
+        text = type.__repr__(type(what))
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_TOLD else f"{line[:MOST_TOLD]}…"

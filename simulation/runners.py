@@ -1,5 +1,6 @@
 """Runners: where work is done. Each gives the results in the order of the pieces of work, whichever was done first."""
 
+import logging
 import os
 import signal
 import time
@@ -7,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -39,13 +41,38 @@ def local(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R, No
 def processes(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R, None, None]:
     """In so many processes of this machine."""
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _live_with_the_parent, (os.getpid(),))
+
+    def submit(piece: W) -> Future[R]:
+        with _uninterrupted():
+            return pool.submit(do, piece)
+
     try:
-        yield from _in_order(work, lambda piece: pool.submit(do, piece), jobs)
+        yield from _in_order(work, submit, jobs)
     except BrokenProcessPool:
         message = "a process that did some of the work was ended from outside"
         raise BrokenRunError(message) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with _uninterrupted():
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold interrupts until the end, and keep them for good from the processes and threads that are started meanwhile.
+
+    Ctrl-C in a terminal goes to all processes: one that has only just been started would break off in its imports, and
+    so would a pool or a cluster that is half there.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # or it would be started meanwhile, and unblock the interrupt
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which raises it, if it came just before
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _live_with_the_parent(parent: int) -> None:
@@ -77,31 +104,46 @@ def dask(do: Callable[[W], R], work: Iterator[W], jobs: int, scheduler: str | No
 
     """
     try:
-        from dask.distributed import Client, KilledWorker, LocalCluster
+        from dask.distributed import Client, KilledWorker
     except ImportError:
         message = "the runner dask needs an extra: pip install 'soulrift[cluster]'"
         raise RunnerError(message) from None
-    try:
-        cluster = (
-            None if scheduler else _untyped(LocalCluster)(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-        )
-        client = _untyped(Client)(scheduler or cluster, timeout=10)
-    except (OSError, TimeoutError, ValueError) as error:
-        message = f"the scheduler {scheduler} cannot be reached: {error}"
-        raise RunnerError(message) from None
-    try:
-        workers = jobs if cluster else max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
+    with ExitStack() as started:
+        try:
+            with _uninterrupted():
+                where = scheduler or started.enter_context(_closing(_cluster(jobs)))
+            client = started.enter_context(_closing(_untyped(Client)(where, timeout=10)))
+        except (OSError, TimeoutError, ValueError) as error:
+            message = f"the scheduler {scheduler} cannot be reached: {error}"
+            raise RunnerError(message) from None
 
         def submit(piece: W) -> Any:
             return client.submit(do, piece, pure=False, retries=RETRIES)
 
-        yield from _in_order(work, submit, workers)
-    except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
-        message = f"the cluster broke off: {error!r}"
-        raise BrokenRunError(message) from None
+        try:
+            workers = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1) if scheduler else jobs
+            yield from _in_order(work, submit, workers)
+        except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
+            message = f"the cluster broke off: {error!r}"
+            raise BrokenRunError(message) from None
+
+
+@contextmanager
+def _closing(opened: Any) -> Iterator[Any]:
+    """Close it in the end, all of it."""
+    try:
+        yield opened
     finally:
-        for each in filter(None, (client, cluster)):
-            each.close()
+        with _uninterrupted():
+            opened.close()
+
+
+def _cluster(jobs: int) -> Any:
+    """A Dask cluster of so many processes on this machine; of its workers' troubles the run itself tells."""
+    from dask.distributed import LocalCluster
+
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    return _untyped(LocalCluster)(n_workers=jobs, **options)
 
 
 def _untyped(maker: Any) -> Any:

@@ -17,7 +17,7 @@ from simulation.chance import GENERATOR, Chance
 from simulation.decks import SHIPPED as DECKS
 from simulation.decks import Deck, cards_of, shipped_deck
 from simulation.policies import SHIPPED as POLICIES
-from simulation.policies import policy
+from simulation.policies import policy, told
 from simulation.seats import Seat
 from simulation.table import PolicyError, Table
 from simulation.tally import MatchTally, PlayerTally, Tally
@@ -119,15 +119,18 @@ def drawn_for(chance: Callable[[str], Chance], use: str, name: str, choices: tup
 
 def _seat(run: Run, number: int, player: str, deck_name: str, policy_name: str) -> Seat:
     deck = run.own.get(deck_name) or shipped_deck(deck_name)
+    cards = cards_of(deck)
     chance = Chance(run.seed, number, f"library of {player}")
     library = chance.shuffled([key for key, count in deck.main.items() for _ in range(count)])
     extra = [key for key, count in deck.extra.items() for _ in range(count)]
     try:
         playing = policy(policy_name)(Chance(run.seed, number, f"policy of {player}"))
-    except (Exception, SystemExit) as error:
-        message = f"the policy of {player} cannot be made: {error!r}"
+        return Seat(player, library, extra, playing, cards)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever somebody's policy does
+        message = f"the policy of {player} cannot be made: {told(error)}"
         raise PolicyError(message) from error
-    return Seat(player, library, extra, playing, cards_of(deck))
 
 
 def _start(run: Run, number: int, decks: list[str], policies: list[str], ruleset: dict[str, Any]) -> AnyCommand:

@@ -24,6 +24,7 @@ from simulation.chance import Chance
 from simulation.decks import Card
 from simulation.effects import Doing, commands
 from simulation.offers import Offers
+from simulation.policies import told
 from simulation.seats import Seat
 from simulation.views import Action, View
 
@@ -166,17 +167,19 @@ class Table:
         view, offered = None if seat.blind else self.view(seat), tuple(actions)
         try:
             chosen = seat.policy.choose(view, list(offered))  # type: ignore[arg-type]  # who is blind does not look
-        except (Exception, SystemExit) as error:
-            message = f"the policy of {seat.player} raised {error!r}"
+            for action in offered:
+                if action is chosen:
+                    return action
+            if type(chosen) is Action and chosen in offered:
+                return offered[offered.index(chosen)]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's policy does
+            message = f"the policy of {seat.player} raised {told(error)}"
             raise PolicyError(message) from error
-        for action in offered:
-            if action is chosen:
-                return action
-        if type(chosen) is not Action or chosen not in offered:
-            what = repr(chosen) if type(chosen) is Action else f"a {type(chosen).__name__}"
-            message = f"the policy of {seat.player} chose what it may not do: {what}"
-            raise PolicyError(message)
-        return offered[offered.index(chosen)]
+        what = told(chosen if type(chosen) is Action else type(chosen))
+        message = f"the policy of {seat.player} chose what it may not do: {what}"
+        raise PolicyError(message)
 
     def view(self, seat: Seat) -> View:
         """What a player may see."""
@@ -190,12 +193,11 @@ class Table:
 
     def _attacked(self, seat: Seat) -> list[str]:
         """Whom the player's creatures could attack."""
-        if not any(
-            card.controller == seat.player and card.entered < self._turn_entry and self._strength[name]
-            for name, card in self._state.battlefield.items()
-        ):
-            return []
-        return [each.player for each in self._seats if each is not seat and self._is_in(each)]
+        player, before, strength = seat.player, self._turn_entry, self._strength
+        for name, card in self._state.battlefield.items():
+            if card.controller == player and card.entered < before and strength[name]:
+                return [each.player for each in self._seats if each is not seat and self._is_in(each)]
+        return []
 
     # ------------------------------------------------------------ cards
 

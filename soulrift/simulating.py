@@ -173,20 +173,20 @@ def simulate(run: Run, wanted: Wanted, where: Where) -> int:
                     counts.update(result.counts)
                     advance(result.last - result.first + 1)
             complain_of(failed)
-            if parts and not statistics.matches:
-                parts.discard()
-                complain(f"no match was played to its end: {wanted.out} is not written")
-                return 1
+            if failed and not statistics.matches:
+                complain("no match was played to its end" + (f": {wanted.out} is not written" if parts else ""))
+                if parts:
+                    parts.discard()
+                    return 1
             if parts:
                 with replacing():
                     parts.finish(replace=wanted.replace)
     except (RunnerError, PartsError) as error:
         raise click.UsageError(str(error)) from None
     except (BrokenRunError, KeyboardInterrupt) as error:
-        again = "; the same command goes on with it" if wanted.out or wanted.tables else ""
-        why = (
-            f"interrupted after {statistics.matches:,} matches" if isinstance(error, KeyboardInterrupt) else str(error)
-        )
+        again = "; the same command goes on with it" if wanted.out or wanted.store or wanted.tables else ""
+        done = f"interrupted after {_counted(statistics.matches)}"
+        why = done if isinstance(error, KeyboardInterrupt) else str(error)
         complain(f"{why}{again}")
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     statistics.failed = len(failed)
@@ -203,7 +203,8 @@ def complain_of(failed: list[Failed]) -> None:
     for each in failed[:MOST_FAILED]:
         complain(_failed(each))
     if len(failed) > MOST_FAILED:
-        complain(f"and {len(failed) - MOST_FAILED:,} more matches failed")
+        more = len(failed) - MOST_FAILED
+        complain(f"and {more:,} more match{'es' * (more > 1)} failed")
 
 
 @contextmanager
@@ -318,14 +319,21 @@ def _tell(run: Run, wanted: Wanted, statistics: Statistics, counts: Counter[str]
         told |= {"statistics": statistics, **({"coverage": counts, "unused": unused(counts)} if wanted.cover else {})}
         output.data(told)
     else:
-        for line in chain(_lines(run, statistics), _covered(counts) if wanted.cover else ()):
-            output.line(line)
+        if statistics.matches:
+            for line in chain(_lines(run, statistics), _covered(counts) if wanted.cover else ()):
+                output.line(line)
         where = wanted.out or wanted.store or wanted.tables
         if where:
-            output.line(f"{where}: {statistics.matches + there:,} matches")
-        if there:
+            output.line(f"{where}: {_counted(statistics.matches + there)}")
+        if there and statistics.matches:
             output.line(f"{there:,} of them were there already; what is told above is of the others")
+        elif there:
+            output.line("all of them were there already")
     output.end()
+
+
+def _counted(matches: int) -> str:
+    return f"{matches:,} match{'es' * (matches != 1)}"
 
 
 def _options(run: Run) -> dict[str, Any]:
@@ -333,9 +341,9 @@ def _options(run: Run) -> dict[str, Any]:
 
 
 def _lines(run: Run, found: Statistics) -> Iterator[Text | str]:
-    played = max(found.matches, 1)
-    yield Text(f"{found.matches:,} matches of seed {run.seed} (simulator {SIMULATOR}, {GENERATOR})", style="bold")
-    yield f"  {found.entries / played:.1f} entries and {found.turns / played:.1f} turns a match; {found.draws:,} draws"
+    played, draws = found.matches, f"{found.draws:,} draw{'s' * (found.draws != 1)}"
+    yield Text(f"{_counted(played)} of seed {run.seed} (simulator {SIMULATOR}, {GENERATOR})", style="bold")
+    yield f"  {found.entries / played:.1f} entries and {found.turns / played:.1f} turns a match; {draws}"
     yield f"  who began won {100 * found.first_won / played:.1f} % of them"
     yield from _shares("deck", found.decks)
     yield from _shares("policy", found.policies)

@@ -91,6 +91,12 @@ def simulate(
     if sum(each is not None for each in (out, store, tables)) > 1:
         message = "-o writes an archive, --store fills a store, --tables makes tables; choose"
         raise click.UsageError(message)
+    if only is not None and (store is not None or tables is not None):
+        message = "--only tells match M, or writes it with -o; --store and --tables take a run of --matches"
+        raise click.UsageError(message)
+    if out == "-":
+        message = "-o names a file, such as run.soulrift.jsonl.zst; --only M without -o prints a match"
+        raise click.UsageError(message)
     arguments.see_scheduler(runner, scheduler)
     run = simulating.run_of(seed, decks, policies, rulesets, cover=coverage)
     if only is not None:

@@ -1,6 +1,7 @@
 """Policies for tests: those that fail, those that look into everything, and those that meddle."""
 
 import pickle
+from asyncio import CancelledError
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -112,6 +113,110 @@ class Exits(Later):
     def fail(self, actions: Sequence[Action]) -> Action:
         """Exit."""
         raise SystemExit(len(actions))
+
+
+class Base(Later):
+    """Raises what is no Exception."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Raise."""
+        message = f"{len(actions)} are too many"
+        raise BaseException(message)  # noqa: TRY002 - that is what is wrong
+
+
+class Leaves(Later):
+    """Raises what ends a generator."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Raise."""
+        raise GeneratorExit(len(actions))
+
+
+class Cancels(Later):
+    """Raises what ends a task."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Raise."""
+        raise CancelledError(len(actions))
+
+
+class UnspeakableError(Exception):
+    """Says nothing of itself."""
+
+    def __repr__(self) -> str:
+        """Raise."""
+        raise BaseException  # noqa: TRY002 - that is what is wrong
+
+    __str__ = __repr__
+
+
+class Unspeakable(Later):
+    """Raises what cannot be told."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Raise."""
+        raise UnspeakableError(len(actions))
+
+
+class VerboseError(Exception):
+    """Says too much of itself, on many lines, and with half a character."""
+
+    def __repr__(self) -> str:
+        """A million characters."""
+        return "much\n\udcff" * 166_667
+
+
+class Verbose(Later):
+    """Raises what tells too much."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Raise."""
+        raise VerboseError(len(actions))
+
+
+class Hollow(Later):
+    """Returns an action whose card cannot be told or compared."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Such an action."""
+        return Action(actions[0].kind, UnspeakableCard())  # type: ignore[arg-type]  # that is what is wrong
+
+
+class UnspeakableCard:
+    """Can be neither told nor compared."""
+
+    def __repr__(self) -> str:
+        """Raise."""
+        raise BaseException  # noqa: TRY002 - that is what is wrong
+
+    def __eq__(self, _: object) -> bool:
+        raise BaseException  # noqa: TRY002 - that is what is wrong
+
+    __hash__ = None  # type: ignore[assignment]  # it need not be hashed
+
+
+class Interrupts(Later):
+    """Is interrupted by whoever sits at the terminal."""
+
+    def fail(self, actions: Sequence[Action]) -> Action:
+        """Ctrl-C."""
+        raise KeyboardInterrupt(len(actions))
+
+
+class MissesItself(First):
+    """Cannot say whether it is blind."""
+
+    @property
+    def blind(self) -> bool:
+        """Raise."""
+        raise BaseException("whether")  # noqa: TRY002 - that is what is wrong
+
+
+class CannotBeginAtAll:
+    """Cannot be made, for no Exception."""
+
+    def __init__(self, chance: Chance) -> None:
+        raise BaseException(type(chance).__name__)  # noqa: TRY002 - that is what is wrong
 
 
 class CannotBegin:

@@ -146,6 +146,13 @@ ERRORS = [
         ("--matches", "1", "-o", "x", "--store", "y"),
         "-o writes an archive, --store fills a store, --tables makes tables; choose",
     ),
+    (("--only", "1", "--store", "y"), "--store and --tables take a run of --matches"),
+    (("--only", "1", "--tables", "y"), "--store and --tables take a run of --matches"),
+    (
+        ("--matches", "1", "-o", "-"),
+        "-o names a file, such as run.soulrift.jsonl.zst; --only M without -o prints a match",
+    ),
+    (("--only", "1", "-o", "-"), "-o names a file, such as run.soulrift.jsonl.zst; --only M without -o prints a match"),
     (("--matches", "0"), "--matches"),
     (("--only", "0"), "--only"),
     (("--matches", "1", "--seed", "-1"), "--seed"),
@@ -230,12 +237,11 @@ def test_failing_policy_is_told_with_how_to_see_it(run: Run) -> None:
 
 def test_at_most_twenty_failures_are_told(run: Run) -> None:
     """Of more than 20 matches that fail the others are counted."""
-    done = run(
-        "simulate", "--matches", "30", "--jobs", "1", "--policies", "tests.policies:Nothing", PYTHONPATH=str(ROOT)
-    )
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 21
-    assert done.stderr.splitlines()[-1] == "and 10 more matches failed"
+    for matches, told in ((30, "and 10 more matches failed"), (21, "and 1 more match failed")):
+        options = ("--matches", str(matches), "--jobs", "1", "--policies", "tests.policies:Nothing")
+        done = run("simulate", *options, PYTHONPATH=str(ROOT))
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[20:] == [told, "no match was played to its end"]
 
 
 @pytest.mark.parametrize("name", ["CannotBegin", "TakesNoChance", "Appends", "Exits"])
@@ -245,6 +251,26 @@ def test_policy_that_fails_otherwise_is_told_as_well(run: Run, name: str) -> Non
     assert done.returncode == 1
     assert "fault of our own" not in done.stderr
     assert "p1" in done.stderr
+
+
+@pytest.mark.parametrize("where", [(), ("--store", "runs.db"), ("--coverage",)])
+def test_run_of_no_match_is_told(run: Run, where: tuple[str, ...]) -> None:
+    """Where every match failed, that is said, and there is no table of zeros."""
+    done = run(*TEN, *where, "--policies", "tests.policies:CannotBegin", PYTHONPATH=str(ROOT))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "no match was played to its end"
+    assert done.stdout == ("runs.db: 0 matches\n" if "--store" in where else "")
+
+
+def test_one_is_told_as_one(run: Run, tmp_path: Path) -> None:
+    """One match, one draw: with creatures that never attack nobody wins in 40 turns."""
+    cards = "".join(f'[cards.{key}]\nname = "{key}"\nkind = "creature"\n' for key in ("wall", "post"))
+    (tmp_path / "walls.toml").write_text(f'name = "Walls"\n[main]\nwall = 20\npost = 20\n{cards}')
+    told = run("simulate", "--matches", "1", "--decks", "walls.toml,walls.toml", "--store", "runs.db").stdout
+    lines = told.splitlines()
+    assert lines[0].startswith("1 match of seed 1 (")
+    assert lines[1].endswith(" and 40.0 turns a match; 1 draw")
+    assert lines[-1] == "runs.db: 1 match"
 
 
 def test_archive_of_no_match_is_not_written(run: Run, tmp_path: Path) -> None:

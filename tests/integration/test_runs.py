@@ -228,6 +228,36 @@ def test_interrupted_run_goes_on(jobs: int, tmp_path: Path, archive: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == [archive.name]
 
 
+def session(pid: int) -> list[int]:
+    """The processes of the session that this one began, without those that are dead and not yet waited for."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, began_by = stat.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(began_by) == pid and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("moment", [0, 0.3])
+@pytest.mark.parametrize("runner", ["processes", "dask"])
+def test_interrupt_of_all_processes_at_once(runner: str, moment: float, tmp_path: Path) -> None:
+    """Ctrl-C in a terminal goes to the program and all that it started, also to what is just being started: so many
+    seconds after the first worker process is there the program says so, nothing else, and leaves no process behind.
+    """
+    arguments = command("--matches", "100000", "--policies", "random", "--jobs", "2", "--runner", runner)
+    process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, start_new_session=True)
+    assert until(lambda: len(children(process.pid)) > 0 or process.poll() is not None)
+    time.sleep(moment)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, told.decode().count("\n")) == (130, 1), told.decode()
+    assert told.startswith(b"interrupted after ")
+    assert until(lambda: not session(process.pid))
+
+
 def test_killed_run_goes_on_and_leaves_no_process(tmp_path: Path, archive: Path) -> None:
     """Killed, it leaves parts that are whole, and no process that goes on by itself; then it goes on as well."""
     process = started(tmp_path, 2)
@@ -349,6 +379,22 @@ def test_store_takes_each_match_once(tmp_path: Path, archive: Path) -> None:
     told = simulate(tmp_path, "--matches", "3", "--policies", "reckless", "--store", "runs.db", status=2)
     assert "the store has another match run-5-1: take another seed, or another store" in told
     assert soulrift(tmp_path, "check", "--db", "runs.db") == checked
+
+
+def test_interrupted_store_is_gone_on_with(tmp_path: Path) -> None:
+    """Interrupted while it fills a store, it says how to go on; started again, the store has every match once."""
+    arguments = command(*WHOLE, "--jobs", "1", "--store", "runs.db")
+    process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE)
+    store = tmp_path / "runs.db"
+    began = store.stat().st_size if until(store.exists) else 0
+    assert until(lambda: sum(path.stat().st_size for path in tmp_path.glob("runs.db*")) > began + 300_000)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=PATIENCE)[1].decode()
+    assert process.returncode == 130
+    assert told.startswith("interrupted after ")
+    assert told.endswith(" matches; the same command goes on with it\n")
+    simulate(tmp_path, *WHOLE, "--jobs", "1", "--store", "runs.db")
+    assert f"sound: {3 * SIZE} matches" in soulrift(tmp_path, "check", "--db", "runs.db")
 
 
 def test_store_refuses_matches_of_a_deck_that_was_edited(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from domain.rules import Payment
 from simulation.batches import Batch, play_batch
 from simulation.chance import Chance
 from simulation.decks import Card, pool
-from simulation.policies import SHIPPED, PolicyNameError, policy
+from simulation.policies import SHIPPED, PolicyNameError, policy, told
 from simulation.runs import Run, play_match
 from simulation.views import Action, View
 from tests.simulated import Held, Situation
@@ -155,7 +155,9 @@ def test_policies_have_names() -> None:
             policy(name)
 
 
-@pytest.mark.parametrize("content", ["x = (", "raise RuntimeError('no')", "import no_such_module_at_all"])
+@pytest.mark.parametrize(
+    "content", ["x = (", "raise RuntimeError('no')", "raise BaseException('no')", "import no_such_module_at_all"]
+)
 def test_policy_whose_module_fails_is_told(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that cannot be imported is a fault of its own, whatever it raises."""
     (tmp_path / "failing_module.py").write_text(content)
@@ -183,11 +185,19 @@ FAILING = {
     "CannotBegin": "no Chance for me",
     "TakesNoChance": "",
     "Exits": "",
+    "Base": "raised BaseException('",
+    "Leaves": "raised GeneratorExit(",
+    "Cancels": "raised CancelledError(",
+    "Unspeakable": "raised <class 'tests.policies.UnspeakableError'>",
+    "Verbose": "raised much \\udcffmuch \\udcffmuch",
+    "Hollow": "raised BaseException()",
+    "MissesItself": "cannot be made: BaseException('whether')",
+    "CannotBeginAtAll": "cannot be made: BaseException('Chance')",
 }
 
 
-@pytest.mark.parametrize(("name", "told"), FAILING.items())
-def test_policy_that_fails_is_reported_and_the_others_are_played(name: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "reason"), FAILING.items())
+def test_policy_that_fails_is_reported_and_the_others_are_played(name: str, reason: str) -> None:
     """A policy that raises, or does what it may not, ends its match alone, with its number, the seed and the reason."""
     run = Run(77, ("blaze", "rift"), ("random", f"tests.policies:{name}"))
     result = play_batch(Batch(run, 1, 6, record=True, cover=True))
@@ -197,9 +207,23 @@ def test_policy_that_fails_is_reported_and_the_others_are_played(name: str, told
         assert failed.seed == "77"
         assert 1 <= failed.number <= 6
         assert "p2" in failed.reason
-        assert told in failed.reason
+        assert reason in failed.reason
+        assert failed.reason.isprintable()
+        assert len(failed.reason) < 300
         assert play_match(run, failed.number).failed == failed
     assert len(list(result.matches())) == len(result.tallies)
+
+
+def test_interrupt_within_a_policy_is_an_interrupt() -> None:
+    """It is the run that is interrupted, not a fault of the policy."""
+    with pytest.raises(KeyboardInterrupt):
+        play_match(Run(77, ("blaze", "rift"), ("random", "tests.policies:Interrupts")), 1)
+
+
+def test_what_a_policy_says_is_cut() -> None:
+    """200 characters are told whole, of more the first 200 and that there are more."""
+    assert told("a" * 198) == repr("a" * 198)
+    assert told("a" * 199) == "'" + "a" * 199 + "…"
 
 
 def test_failed_matches_are_not_counted() -> None:
