@@ -54,10 +54,15 @@ def tables(
 @arguments.tables
 @click.option("--named", "name", metavar="NAME", help="Ask a query of the library.")
 @click.option("--list", "listed", is_flag=True, help="Tell the queries of the library; with --named, the text of one.")
-@arguments.form("table", "csv", "json", "parquet", "chart")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "csv", "json", "parquet", "chart")),
+    help="Else what the ending of FILE says (.csv .json .parquet .svg .png), else a table.",
+)
 @arguments.out("Write the answer into a file: Parquet needs one, a chart is drawn as .svg or .png.")
 def sql(
-    query: str | None, address: str, name: str | None, listed: bool, form: str, out: str | None, force: bool
+    query: str | None, address: str, name: str | None, listed: bool, form: str | None, out: str | None, force: bool
 ) -> None:
     """Ask the tables by SQL, that of DuckDB; each table is a view.
 

@@ -15,7 +15,7 @@ from soulrift.board import MEASURED, table
 from soulrift.terminal import spelled_out
 
 PLACES = 4
-"""Digits behind the point, for people; for programs numbers are exact."""
+"""Digits behind the point, for people, and all digits of what is nearer to zero; for programs numbers are exact."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -58,8 +58,8 @@ def _to_the_right(row: tuple[str, ...], widths: list[int]) -> tuple[str, ...]:
 
 def cell(value: Any) -> str:
     """A value, for people."""
-    if isinstance(value, float) and (value == 0 or abs(value) >= 10**-PLACES):
-        return f"{value:.{PLACES}f}"
+    if isinstance(value, float):
+        return f"{value:.{PLACES}{'g' if 0 < abs(value) < 10**-PLACES else 'f'}}"
     return spelled_out(_plain(value))
 
 

@@ -28,11 +28,11 @@ _NOTHING: Any = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 
 class Chart(Struct, frozen=True):
-    """What the labels of a chart are, what its numbers are, and both of each bar."""
+    """The columns that label the bars of a chart, the one of its numbers, and labels and number of each bar."""
 
-    label: str
+    labels: tuple[str, ...]
     value: str
-    rows: list[tuple[Any, Any]]
+    rows: list[tuple[tuple[str, ...], Any]]
 
     @property
     def lengths(self) -> list[float]:
@@ -41,19 +41,22 @@ class Chart(Struct, frozen=True):
 
 
 def chart(answer: Answer) -> Chart:
-    """The first column against the last one that holds numbers.
+    """The last column that holds numbers, labelled by as many of the first ones as tell the bars apart.
 
     Raises:
         FormError: there is none, or too many rows.
 
     """
-    places = [place for place, number in enumerate(answer.numbers) if number and place]
-    if not places:
+    place = max((place for place, number in enumerate(answer.numbers) if number), default=0)
+    if not place:
         raise FormError("a chart needs two columns: labels first, and numbers")
-    rows = [(row[0], row[places[-1]]) for row in islice(answer.rows, MOST + 1)]
+    rows = list(islice(answer.rows, MOST + 1))
     if len(rows) > MOST:
         raise FormError(f"a chart has room for {MOST} rows, and these are more: add LIMIT {MOST}, or group them")
-    return Chart(answer.columns[0], answer.columns[places[-1]], rows)
+    labels = [tuple(map(cell, row[:place])) for row in rows]
+    width = next((width for width in range(1, place) if len({each[:width] for each in labels}) == len(rows)), place)
+    bars = [(each[:width], row[place]) for each, row in zip(labels, rows, strict=True)]
+    return Chart(answer.columns[:width], answer.columns[place], bars)
 
 
 # ------------------------------------------------------------ as text
@@ -65,8 +68,12 @@ def lines(drawn: Chart) -> Iterator[Text]:
     low, high = min([0.0, *lengths]), max([0.0, *lengths])
     scale = WIDTH / ((high - low) or 1)
     zero = round(-low * scale)
-    rows = ((*row, _bar(round(length * scale), zero)) for row, length in zip(drawn.rows, lengths, strict=True))
-    return as_table(Answer((drawn.label, drawn.value, ""), (False, True, False), rows))
+    rows = (
+        (*labels, value, _bar(round(length * scale), zero))
+        for (labels, value), length in zip(drawn.rows, lengths, strict=True)
+    )
+    left = (False,) * len(drawn.labels)
+    return as_table(Answer((*drawn.labels, drawn.value, ""), (*left, True, False), rows))
 
 
 def _bar(length: int, zero: int) -> str:
@@ -100,9 +107,9 @@ def picture(drawn: Chart, ending: str) -> bytes:
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.barh(range(len(drawn.rows)), drawn.lengths, color=COLOURS[1], height=0.7)
-        axes.set_yticks(range(len(drawn.rows)), [cell(label) for label, _ in drawn.rows])
+        axes.set_yticks(range(len(drawn.rows)), [", ".join(labels) for labels, _ in drawn.rows])
         axes.invert_yaxis()
-        axes.set(xlabel=spelled_out(drawn.value), ylabel=spelled_out(drawn.label))
+        axes.set(xlabel=spelled_out(drawn.value), ylabel=spelled_out(", ".join(drawn.labels)))
         axes.axvline(0, color="black", linewidth=0.8)
         figure.savefig(content, format=ending[1:], dpi=100, metadata=_NOTHING[ending])
     return content.getvalue()

@@ -32,6 +32,8 @@ WIDTH = 400
 LONGEST = 28
 """Cells of a name that fit beside its figure."""
 
+_BROAD = frozenset("MWmw@%")
+
 _PANEL = STYLE | {
     "font.size": 11.0,
     "svg.fonttype": "none",
@@ -196,12 +198,17 @@ def key_height(names: Sequence[str]) -> float:
 def short(name: str, longest: int = LONGEST) -> str:
     """A name as it fits into a picture, in so many cells."""
     seen = spelled_out(name)
-    if cell_len(seen) <= longest:
+    if _cells(seen) <= longest:
         return seen
     kept = seen[:longest]
-    while cell_len(kept) >= longest:
+    while _cells(kept) >= longest:
         kept = kept[:-1]
     return kept + "…"
+
+
+def _cells(text: str) -> float:
+    """How many cells a text takes in a picture, where letters are as broad as they are."""
+    return cell_len(text) + sum(0.5 if letter in _BROAD else 0.2 * letter.isupper() for letter in text)
 
 
 # ------------------------------------------------------------ SVG

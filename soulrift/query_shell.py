@@ -35,6 +35,7 @@ def shell(address: str, wish: Wanted) -> None:
 
     Raises:
         click.UsageError: there are no tables.
+        click.ClickException: a file of theirs cannot be read.
 
     """
     with closing(opened(address)) as connection:
@@ -44,7 +45,7 @@ def shell(address: str, wish: Wanted) -> None:
                 typed = _typed()
                 if typed is None or typed.strip() == ".quit":
                     return
-                _obey(connection, typed.strip(), wish)
+                _obey(address, connection, typed.strip(), wish)
             except FAILURES as error:
                 complain(f"error: {error}")
             except click.UsageError as error:
@@ -91,10 +92,10 @@ def _whole(text: str) -> bool:
 # ------------------------------------------------------------ obeying
 
 
-def _obey(connection: duckdb.DuckDBPyConnection, typed: str, wish: Wanted) -> None:
+def _obey(address: str, connection: duckdb.DuckDBPyConnection, typed: str, wish: Wanted) -> None:
     match typed.split() if typed.startswith(".") else []:
         case []:
-            _ask(connection, typed, wish)
+            _ask(address, connection, typed, wish)
         case [".tables"]:
             _put(_tables(connection))
         case [".columns", name]:
@@ -102,16 +103,16 @@ def _obey(connection: duckdb.DuckDBPyConnection, typed: str, wish: Wanted) -> No
         case [".named"]:
             _put(library())
         case [".named", name]:
-            _ask(connection, text_of(name), wish)
+            _ask(address, connection, text_of(name), wish)
         case [".help"]:
             _put(table(HELP, ("type", "for")))
         case [command, *_]:
             raise FormError(f"{command} is nothing that can be typed like this; .help tells what can be")
 
 
-def _ask(connection: duckdb.DuckDBPyConnection, text: str, wish: Wanted) -> None:
+def _ask(address: str, connection: duckdb.DuckDBPyConnection, text: str, wish: Wanted) -> None:
     for statement in queries(text):
-        tell(connection, statement, wish)
+        tell(address, connection, statement, wish)
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> Iterator[Text]:

@@ -25,8 +25,8 @@ try:
     import pyarrow.parquet as pq
 
     from projections.analytics import named
-    from projections.analytics.asking import QueryError, queries, read_only, said
-    from projections.analytics.folder import TablesError
+    from projections.analytics.asking import QueryError, queries, read_only, why
+    from projections.analytics.folder import TablesError, UnreadableError
 except ImportError as error:
     if (error.name or "").partition(".")[0] not in {"duckdb", "fsspec", "pyarrow"}:
         raise
@@ -56,18 +56,37 @@ class Wanted(Struct, frozen=True):
     replace: bool = False
 
 
-def wanted(form: str, out: str | None, *, replace: bool) -> Wanted:
-    """What is wanted, once it fits together.
+_ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet"} | dict.fromkeys(bars.PICTURES, "chart")
+"""Which form the ending of a file's name says."""
+
+_COMPRESSED = {".gz", ".zst"}
+
+
+def wanted(form: str | None, out: str | None, *, replace: bool) -> Wanted:
+    """What is wanted, once it fits together; where no form is told, the ending of the file says it.
 
     Raises:
         click.UsageError: it does not.
 
     """
-    if form == "parquet" and out is None:
+    path = Path(out) if out is not None else None
+    meant = _ending(path) if path else None
+    form = form or meant or "table"
+    if form == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file: -o FILE")
-    if form == "chart" and out is not None and Path(out).suffix not in bars.PICTURES:
-        raise click.UsageError(f"the name of a chart ends with .svg or .png, and {out} does not")
-    return Wanted(form, Path(out) if out is not None else None, replace)
+    if path and meant not in {None, form}:
+        raise click.UsageError(f"{path} ends as {meant} does, and --format says {form}")
+    if form == "parquet" and path and path.suffix in _COMPRESSED:
+        raise click.UsageError(f"Parquet is compressed in itself, and {path} would be once more")
+    if form == "chart" and path and path.suffix.lower() not in bars.PICTURES:
+        raise click.UsageError(f"the name of a chart ends with .svg or .png, and {path} does not")
+    return Wanted(form, path, replace)
+
+
+def _ending(path: Path) -> str | None:
+    """The form that the ending of a file's name says, if it does: the one in front of that of a compression."""
+    name = path.with_suffix("") if path.suffix in _COMPRESSED else path
+    return _ENDINGS.get(name.suffix.lower())
 
 
 # ------------------------------------------------------------ asking
@@ -85,7 +104,7 @@ def ask(address: str, text: str, wish: Wanted) -> int:
             for number, statement in enumerate(asked):
                 if number:
                     Output().line()
-                tell(connection, statement, wish)
+                tell(address, connection, statement, wish)
     except FAILURES as error:
         complain(f"error: {error}")
         return 1
@@ -97,15 +116,18 @@ def opened(address: str) -> duckdb.DuckDBPyConnection:
 
     Raises:
         click.UsageError: there are none.
+        click.ClickException: a file of theirs cannot be read.
 
     """
     try:
         return read_only(address)
+    except UnreadableError as error:
+        raise click.ClickException(str(error)) from None
     except TablesError as error:
         raise click.UsageError(str(error)) from None
 
 
-def tell(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, wish: Wanted) -> None:
+def tell(address: str, connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, wish: Wanted) -> None:
     """Tell the answer to a query. Another thread does it, since Ctrl-C reaches this one only while DuckDB is not in it.
 
     Raises:
@@ -128,7 +150,7 @@ def tell(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, wis
                 wait([told], _AGAIN)
             raise
         except duckdb.Error as error:
-            raise QueryError(said(error)) from None
+            raise QueryError(why(address, error)) from None
 
 
 def _run(told: Future[None], telling: Callable[[], None]) -> None:
@@ -150,7 +172,7 @@ def _tell(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, wi
         return
     answer = _answer(connection.execute(statement))
     if wish.form == "chart" and wish.out:
-        picture = bars.picture(bars.chart(answer), wish.out.suffix)
+        picture = bars.picture(bars.chart(answer), wish.out.suffix.lower())
         with _file(wish) as file:
             file.write(picture)
         return

@@ -17,8 +17,8 @@ try:
     import duckdb
     import scipy
 
-    from projections.analytics.asking import connect, said
-    from projections.analytics.folder import Folder, Manifest, TablesError
+    from projections.analytics.asking import connect, why
+    from projections.analytics.folder import Folder, Manifest, TablesError, UnreadableError
     from projections.analytics.named import named
     from simulation.study import CONFIDENCE
     from soulrift import findings_of_burning, findings_of_players, findings_of_souls, provenance
@@ -93,10 +93,12 @@ def _asking(address: str) -> Iterator[tuple[Tables, Manifest]]:
                 yield Tables(connection), manifest
             finally:
                 _see_same(folder, manifest)
+    except UnreadableError as error:
+        raise click.ClickException(str(error)) from None
     except TablesError as error:
         raise click.UsageError(str(error)) from None
     except duckdb.Error as error:
-        message = f"the tables in {address} cannot be read: {said(error)}"
+        message = f"the tables in {address} cannot be read: {why(address, error)}"
         raise click.ClickException(message) from None
     except RuntimeError as error:
         if "interrupted" not in str(error):

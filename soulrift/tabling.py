@@ -20,7 +20,7 @@ from soulrift.terminal import Output, bar, complain
 from soulrift.verifying import STATUS
 
 try:
-    from projections.analytics.folder import Folder, TablesError
+    from projections.analytics.folder import Folder, TablesError, UnreadableError
     from projections.analytics.making import Count, Made, Work, part_of_matches
     from projections.analytics.migrating import migrate
     from projections.analytics.of_recordings import Lines, lines_of, of_recordings
@@ -43,9 +43,11 @@ FEW = 20_000
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Tell what is wrong with tables, or with where work is done, as an error of use."""
+    """Tell what is wrong with tables, or with where work is done: as an error of use, unless a file is damaged."""
     try:
         yield
+    except UnreadableError as error:
+        raise click.ClickException(str(error)) from None
     except (TablesError, RunnerError) as error:
         raise click.UsageError(str(error)) from None
     except BrokenRunError as error:
@@ -110,10 +112,14 @@ def _tell(address: str, count: Count, form: str) -> None:
     if form == "json":
         output.data({"tables": address, **msgspec.to_builtins(count)})
     else:
-        there = f", {count.there:,} were there" if count.there else ""
-        matches = "match" if count.written == 1 else "matches"
-        output.line(f"{address}: {count.written:,} {matches} written{there}, {count.running:,} running")
+        there = f", {count.there:,} {'was' if count.there == 1 else 'were'} there" if count.there else ""
+        output.line(f"{address}: {_counted(count.written, 'match', 'es')} written{there}, {count.running:,} running")
     output.end()
+
+
+def _counted(number: int, what: str, ending: str = "s") -> str:
+    """A number of something."""
+    return f"{number:,} {what}{ending * (number != 1)}"
 
 
 def verify(address: str, form: str) -> int:
@@ -132,8 +138,11 @@ def verify(address: str, form: str) -> int:
         counts = {"files": proof.files, "matches": proof.matches, "rows": proof.rows}
         output.data({"verdict": verdict, **counts, "faults": msgspec.to_builtins(faults)})
     else:
-        counted = f"{proof.files:,} files, {proof.matches:,} matches, {proof.rows:,} rows"
-        output.line(f"{address}: {verdict}, {counted}" + (f", {len(faults):,} faults" if faults else ""))
+        counted = (
+            f"{_counted(proof.files, 'file')}, {_counted(proof.matches, 'match', 'es')}, {_counted(proof.rows, 'row')}"
+        )
+        wrong = f", {_counted(len(faults), 'fault')}" if faults else ""
+        output.line(f"{address}: {verdict}, {counted}{wrong}")
     output.end()
     return STATUS[verdict]
 
@@ -149,7 +158,7 @@ def rewrite(address: str, form: str) -> None:
     if form == "json":
         output.data({"tables": address, "files": files})
     else:
-        output.line(f"{address}: {files:,} files")
+        output.line(f"{address}: {_counted(files, 'file')}")
     output.end()
 
 
@@ -164,5 +173,7 @@ def run_tables(run: "Run", address: str) -> Iterator[RunTables]:
     try:
         with of_run(Folder(address), row) as tables:
             yield tables
+    except UnreadableError as error:
+        raise click.ClickException(str(error)) from None
     except TablesError as error:
         raise click.UsageError(str(error)) from None

@@ -18,7 +18,7 @@ from uuid import uuid4
 import duckdb
 from fsspec import AbstractFileSystem
 
-from projections.analytics.folder import Folder, Manifest, TablesError
+from projections.analytics.folder import Folder, Manifest, TablesError, UnreadableError
 from projections.analytics.parts import File
 from projections.analytics.schemas import TABLES, Table
 
@@ -35,6 +35,8 @@ _TYPES = {
     "time": "TIMESTAMP WITH TIME ZONE",
 }
 """By what a column holds."""
+
+_COMMENT = re.compile(r"--.*|/\*[\s\S]*?\*/")
 
 _LOCKED = {
     "allowed_directories": f"['{_SCHEME}://']",
@@ -105,9 +107,25 @@ def _see_query(statement: duckdb.Statement) -> None:
         return
     if kind == duckdb.StatementType.MULTI:
         raise QueryError("a PIVOT has to name its values here: ON column IN (value, ...)")
-    raise QueryError(
-        f"{kind.name} is no query: tables are only read here, by SELECT, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN"
-    )
+    words = re.findall(r"\w+", _COMMENT.sub(" ", statement.query.upper()))
+    name = kind.name if kind.name in words else words[0]  # LOAD is DuckDB's name for INSTALL, too
+    raise QueryError(f"{name} is no query: tables are only read here, by SELECT, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN")
+
+
+def why(address: str | Path, error: duckdb.Error) -> str:
+    """Why tables do not answer: which file of theirs is missing or damaged, or else what DuckDB says."""
+    folder = Folder(str(address))
+    try:
+        files = list(folder.manifest().files())
+    except TablesError as gone:
+        return str(gone)
+    named = [file for file in files if f"{_SCHEME}://{file.path}" in str(error)]
+    of_files = type(error) in {duckdb.Error, duckdb.IOException}  # the first is of what reads Parquet, and names none
+    return _why(folder, named or (files if of_files else []), error)
+
+
+def _why(folder: Folder, files: Iterable[File], error: duckdb.Error) -> str:
+    return next(filter(None, map(folder.damage, files)), None) or said(error)
 
 
 def said(error: Exception) -> str:
@@ -131,7 +149,8 @@ def _connection(folder: Folder, manifest: Manifest) -> duckdb.DuckDBPyConnection
         try:
             connection.execute(f"CREATE VIEW {table.name} AS {_rows(table, manifest.files(table.name))}")
         except duckdb.Error as error:
-            raise TablesError(f"the table {table.name} in {folder.address} cannot be read: {said(error)}") from None
+            because = _why(folder, manifest.files(table.name), error)
+            raise UnreadableError(f"the table {table.name} in {folder.address} cannot be read: {because}") from None
     return connection
 
 
@@ -222,7 +241,7 @@ class _Shared:
 
     def _bytes(self, start: int, end: int) -> bytes:
         try:
-            return bytes(self._folder.fs.cat_file(self._whole, start, end))
+            return bytes(self._folder.fs.cat_file(self._whole, start=start, end=end))
         except FileNotFoundError:
             raise FileNotFoundError(f"{self._whole} is missing, which the manifest names") from None
 

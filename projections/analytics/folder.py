@@ -51,8 +51,12 @@ class TablesError(Exception):
     """A folder that is no folder of tables, or not as its manifest says; the message says what to do."""
 
 
+class UnreadableError(TablesError):
+    """A file that the manifest names is missing or damaged; the message names it."""
+
+
 class Source(Struct, frozen=True):
-    """Which log the tables were made of, and up to which position: the `digest` is of the row that lies there."""
+    """Which log the tables were made of, and up to which position: the `digest` is of rows up to there."""
 
     position: int
     digest: str
@@ -150,14 +154,14 @@ class Folder:
         """A file, to be read.
 
         Raises:
-            TablesError: it is not there.
+            UnreadableError: it is not there.
 
         """
         try:
             return cast("BinaryIO", self.fs.open(self.path(file.path), "rb"))
         except FileNotFoundError:
             message = f"{self.path(file.path)} is missing, which the manifest names: make the tables anew"
-            raise TablesError(message) from None
+            raise UnreadableError(message) from None
 
     def digest(self, file: File) -> tuple[int, str]:
         """How many bytes a file has, and their SHA-256."""
@@ -167,6 +171,18 @@ class Folder:
                 hashed.update(chunk)
                 size += len(chunk)
         return size, hashed.hexdigest()
+
+    def damage(self, file: File) -> str | None:
+        """What is wrong with the bytes of a file, in a sentence; nothing, if they are those that were written."""
+        whole = self.path(file.path)
+        try:
+            if self.digest(file) == (file.bytes, file.sha256):
+                return None
+        except UnreadableError as error:
+            return str(error)
+        except OSError as error:
+            return f"{whole} cannot be read: {error.strerror or error}"
+        return f"{whole} is damaged: its bytes are not those that were written; make the tables anew, in another folder"
 
     def strays(self, manifest: Manifest) -> list[str]:
         """Files of tables that are there, but not in the manifest: of a program that was ended before its commit."""
@@ -193,6 +209,7 @@ class Folder:
         if not self.local:
             yield self._cleared()
             return
+        new = not Path(self.root).exists()
         try:
             Path(self.root).mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.path(".lock"))
@@ -207,6 +224,8 @@ class Folder:
             yield self._cleared()
         finally:
             self._clear()
+            if new and [path.name for path in Path(self.root).iterdir()] == [".lock"]:
+                shutil.rmtree(self.root)
             lock.release()
 
     def _see_ours(self) -> None:

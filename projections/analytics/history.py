@@ -13,7 +13,7 @@ from domain.entry import played
 from domain.rules import State
 from domain.rules.commands import AnyCommand
 from domain.rules.shape import as_a_whole
-from projections.analytics.folder import Folder, TablesError
+from projections.analytics.folder import Folder, TablesError, UnreadableError
 from projections.analytics.parts import File, Part, TableFile
 from projections.analytics.schemas import ENTRIES, MATCHES, TABLES, Table
 from replays import merkle
@@ -53,15 +53,15 @@ def read(folder: Folder, file: File, columns: list[str] | None = None) -> pa.Tab
     """The rows of a file, or some of its columns.
 
     Raises:
-        TablesError: it is not there, or cannot be read.
+        UnreadableError: it is not there, or cannot be read.
 
     """
     try:
         with folder.opened(file) as content:
             return pq.read_table(content, columns=columns, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        message = f"{folder.path(file.path)} cannot be read: {error}; make the tables anew in another folder"
-        raise TablesError(message) from None
+    except (pa.ArrowException, OSError):
+        message = folder.damage(file) or f"{folder.path(file.path)} cannot be read: it is no Parquet file"
+        raise UnreadableError(message) from None
 
 
 def as_now(table: Table, rows: pa.Table) -> pa.Table:

@@ -51,7 +51,10 @@ class Made(Struct, frozen=True):
 
 
 class Count(Struct):
-    """What a call came to: matches that were written, that were there already, and that are running."""
+    """What a call came to: matches that were written, that were there already, and that are running.
+
+    Of a store all are there already that had ended before and are as they were; of recordings those of them that are.
+    """
 
     written: int = 0
     there: int = 0

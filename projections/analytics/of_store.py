@@ -6,6 +6,7 @@ that have not ended are written last, all of them anew, each time. The log is fo
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
+from math import ceil
 
 from domain.application import Matches
 from domain.recorder import MatchRecorder
@@ -17,6 +18,9 @@ from projections.analytics.rows import Run
 
 MARKS = 1_000
 """Rows that are looked for at a time."""
+
+SAMPLE = 500
+"""Positions of a log, at most, whose rows tell it from another one."""
 
 _STARTED, _ENDED, _RULED = "match_started", "match_ended", "ruling_made"
 
@@ -50,19 +54,20 @@ class _OfStore(Making):
         self._ruled = dict.fromkeys(before.ruled)
         self._begun = set[str]()
         """Matches that began behind the position of before: tables cannot have them, but for those that run."""
-        self._count = Count()
+        self._parts = {part.name for part in before.parts}
+        self._count = Count(there=sum(part.matches for part in before.parts))
         if before.commits and before.source is None:
             message = f"{folder.address} was made of recordings or simulations: give a store a folder of its own"
             raise TablesError(message)
         self._after = before.source.position if before.source else 0
         if before.source and self._digest(self._after) != before.source.digest:
-            message = f"{folder.address} is of another store, or its log was cut: make tables anew in another folder"
+            message = f"{folder.address} is of another store, or its log was cut or changed: make tables anew in another folder"
             raise TablesError(message)
         self._end = log.end()
 
     def _digest(self, position: int) -> str:
-        """What identifies the row at a position."""
-        rows = self._log.select_log(position, 1) if position else []
+        """What identifies the log up to a position: rows there and, evenly spaced, before it; all of a short log."""
+        rows = self._log.select_at(range(position, 0, -ceil(position / SAMPLE))) if position else []
         return sha256(repr(rows).encode(errors="surrogatepass")).hexdigest()
 
     def _source(self, position: int) -> Source:
@@ -141,7 +146,9 @@ class _OfStore(Making):
         ]
         if changed:
             made = do(self.work(self.next_batch(), matches=tuple(changed)))
-            parts = self.take_out(there[name] for name in changed if name in there)
+            gone = [there[name] for name in changed if name in there]
+            self._count.there -= sum(each.part in self._parts for each in gone)
+            parts = self.take_out(gone)
             parts = (*parts, made.part) if made.part.matches else parts
             for name in made.matches:
                 self._open.pop(name, None)

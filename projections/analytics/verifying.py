@@ -7,6 +7,7 @@ the match is listed with, and the rows made of those lines must be the rows that
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from domain.codec import CorruptRecordError
-from domain.rules.refusal import Refusal
+from domain.rules.refusal import Refusal, quoted
 from domain.rules.versions import UnknownRulesError
 from projections.analytics.asking import connect
 from projections.analytics.folder import MANIFEST, Folder, Manifest, TablesError
@@ -28,6 +29,8 @@ from replays.stepping import entry_of
 from replays.verdicts import Verdict
 
 _TABLES = {table.name: table for table in TABLES}
+
+_Row = dict[str, Any]
 
 
 class Fault(Struct, frozen=True):
@@ -86,8 +89,8 @@ class Proof:
             with self._folder.opened(file) as content:
                 found = pq.ParquetFile(content)
                 rows, schema = found.metadata.num_rows, found.schema_arrow
-        except (pa.ArrowException, OSError) as error:
-            return Fault("damaged", file.path, f"it is no Parquet file: {error}")
+        except (pa.ArrowException, OSError):
+            return Fault("damaged", file.path, "it is no Parquet file")
         if rows != file.rows:
             return Fault("tampered", file.table, f"{file.path} has {rows} rows, and not {file.rows} as {MANIFEST} says")
         if [(field.name, field.type) for field in schema] != [
@@ -140,12 +143,9 @@ class Proof:
         self.rows += len(there)
         if made.equals(there):
             return
-        here = zip(made.to_pylist(), there.to_pylist(), strict=False)
-        found = (
-            next((row for should, row in here if should != row), None)
-            or (there or made).slice(len(made), 1).to_pylist()
-        )
-        yield Fault("tampered", table.name, f"its rows are not those that the record makes, first at {found}")
+        both = zip_longest(made.to_pylist(), there.to_pylist())
+        first = next(_difference(table, should, row) for should, row in both if should != row)
+        yield Fault("tampered", table.name, f"its rows are not those that the record makes: {first}")
 
     def _listed_runs(self) -> Iterator[Fault]:
         """How the runs that are listed are not those that the matches belong to."""
@@ -156,6 +156,15 @@ class Proof:
                 yield Fault("tampered", RUNS.name, f"{name} is not listed as its matches tell of it")
         for name in () if self._unjudged else listed:
             yield Fault("tampered", RUNS.name, f"{name} is listed, but has no match")
+
+
+def _difference(table: Table, should: _Row | None, row: _Row | None) -> str:
+    """How a row is not the one that the record makes in its place."""
+    place = ", ".join(f"{name} {quoted((row or should or {})[name])}" for name in table.key)
+    if should is None or row is None:
+        return f"the row of {place} is {'not one of them' if row else 'missing'}"
+    column = next(name for name in row if row[name] != should[name])
+    return f"in the row of {place} {column} is {quoted(row[column])} and not {quoted(should[column])}"
 
 
 def _as_migrated(table: Table, made: pa.Table, there: pa.Table) -> pa.Table:

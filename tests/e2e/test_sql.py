@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Self
 from xml.etree import ElementTree as ET
@@ -23,8 +24,11 @@ from click.testing import CliRunner, Result
 
 from domain.application import Matches
 from domain.sqlite import sqlite_settings
-from projections.analytics.named import names
+from projections.analytics.asking import read_only
+from projections.analytics.named import named, names
 from projections.analytics.schemas import TABLES
+from soulrift.answer_forms import Answer, cell
+from soulrift.bars import chart
 from soulrift.cli import main
 from tests.e2e.conftest import Run
 from tests.recordings import EXAMPLES, script
@@ -84,6 +88,13 @@ def test_table_has_numbers_to_the_right(ask: Ask) -> None:
     )  # fmt: skip
 
 
+def test_numbers_of_a_table() -> None:
+    """Four digits behind the point; four in all of what is nearer to zero; whole numbers and decimals as they are."""
+    numbers = [2 / 3, -1234.5, 0.0, 0.0001, 0.00009, 3.8163916471489756e-17, -3e-09, 7, Decimal("0.000015")]
+    told = ["0.6667", "-1234.5000", "0.0000", "0.0001", "9e-05", "3.816e-17", "-3e-09", "7", "0.000015"]
+    assert list(map(cell, numbers)) == told
+
+
 def test_all_rows_go_into_a_pipe(ask: Ask) -> None:
     """Where nobody looks on, a table has all of its rows; without any, it says so."""
     assert len(ask("FROM range(3000)").stdout.splitlines()) == 3001
@@ -141,6 +152,60 @@ def test_file_has_what_would_be_printed(ask: Ask, tmp_path: Path, form: str) -> 
     assert gzip.decompress((tmp_path / "answer.gz").read_bytes()).decode() == printed
 
 
+ENDINGS = {
+    "a.csv": "csv",
+    "a.json": "json",
+    "a.parquet": "parquet",
+    "a.svg": "chart",
+    "a.PNG": "chart",
+    "a.csv.gz": "csv",
+    "a.json.zst": "json",
+    "a.txt": "table",
+    "a.gz": "table",
+    "csv": "table",
+}
+"""By the name of a file: the form of the answer in it."""
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_form_follows_from_the_ending(ask: Ask, tmp_path: Path, name: str) -> None:
+    """Where no form is given, the ending of the file says it, also in front of that of a compression."""
+    assert ask(BURNS, "-o", name).stdout == ""
+    content = (tmp_path / name).read_bytes()
+    ask(BURNS, "-o", name, "--format", ENDINGS[name], "--force")
+    assert (tmp_path / name).read_bytes() == content
+    begins = {
+        "a.csv": b"entry,source",
+        "a.json": b"[\n",
+        "a.parquet": b"PAR1",
+        "a.svg": b"<?xml",
+        "a.PNG": b"\x89PNG",
+        "a.csv.gz": b"\x1f\x8b",
+        "a.json.zst": b"\x53\x2a\x4d\x18",
+        "a.gz": b"\x1f\x8b",
+    }
+    assert content.startswith(begins.get(name, b"  entry   source"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("-o", "a.csv", "--format", "json"), "a.csv ends as csv does, and --format says json"),
+        (("-o", "a.parquet", "--format", "table"), "a.parquet ends as parquet does, and --format says table"),
+        (("-o", "a.json.gz", "--format", "csv"), "a.json.gz ends as json does, and --format says csv"),
+        (("-o", "a.svg", "--format", "csv"), "a.svg ends as chart does, and --format says csv"),
+        (("-o", "a.parquet.gz"), "Parquet is compressed in itself, and a.parquet.gz would be once more"),
+        (("-o", "a.zst", "--format", "parquet"), "Parquet is compressed in itself, and a.zst would be once more"),
+        (("-o", "a.svg.gz"), "the name of a chart ends with .svg or .png, and a.svg.gz does not"),
+        (("-o", "a", "--format", "chart"), "the name of a chart ends with .svg or .png, and a does not"),
+    ],
+)
+def test_ending_that_contradicts_the_form(ask: Ask, tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+    """A file that would hold something else than its ending says is not written."""
+    assert told in " ".join(ask(BURNS, *options, status=2).stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_file_is_replaced_with_force_alone(ask: Ask, tmp_path: Path) -> None:
     """A file that is there stays, unless --force is given; and if the query fails then, it stays all the same."""
     (tmp_path / "burns.csv").write_text("mine")
@@ -175,6 +240,34 @@ def test_chart_as_text(ask: Ask) -> None:
         "  c      null\n"
         "  d         0\n"
     )
+
+
+def test_chart_tells_its_bars_apart(ask: Ask) -> None:
+    """Bars are labelled by as many of the first columns as it takes: by all but that of the bars, if they do not do."""
+    burns = "('rift', 1, 9, 4), ('rift', 2, 9, 8), ('fizzle', 1, 9, 2)"
+    query = f"SELECT * FROM (VALUES {burns}) AS t (source, level, times, burned)"
+    assert ask(query, "--format", "chart").stdout == (
+        "  source   level   burned\n"
+        f"  rift     1            4   {'█' * 25}\n"
+        f"  rift     2            8   {'█' * 50}\n"
+        f"  fizzle   1            2   {'█' * 12}\n"
+    )
+    twice = f"{query} UNION ALL SELECT 'rift', 2, 9, 6 ORDER BY burned"
+    assert ask(twice, "--format", "chart").stdout.startswith("  source   level   times   burned\n")
+    ask(query, "-o", "burns.svg")
+    assert chart(Answer(("a", "b", "c"), (True,) * 3, iter([(1, None, 5), (1, [2], 6)]))).labels == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["soulburn-by-level", "rifts-by-highest", "waste", "win-rate-by-matchup"])
+def test_charts_of_named_queries_tell_their_bars_apart(tables: Path, name: str) -> None:
+    """No two bars of a named query have the same label."""
+    with read_only(tables) as connection:
+        asked = connection.execute(named(name).sql)
+        columns = asked.description or []
+        numbers = tuple(column[1] != "VARCHAR" for column in columns)
+        drawn = chart(Answer(tuple(column[0] for column in columns), numbers, iter(asked.fetchall())))
+    labels = [labels for labels, _ in drawn.rows]
+    assert len(set(labels)) == len(labels)
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])

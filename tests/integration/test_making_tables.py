@@ -102,12 +102,12 @@ class TestWhatIsNew:
         made.begin("one", END)
         made.make()
         ended = everything_in(Path(made.folder.root))
-        assert made.make() == Count()
+        assert made.make() == Count(there=1)
         assert everything_in(Path(made.folder.root)) == ended
         made.begin("two")
         made.make()
         running = everything_in(Path(made.folder.root))
-        assert made.make() == Count(running=1)
+        assert made.make() == Count(there=1, running=1)
         assert everything_in(Path(made.folder.root)) == running
         made.exact()
 
@@ -120,7 +120,7 @@ class TestWhatIsNew:
         before = {path: hash_ for path, hash_ in listed(made.folder).items() if path not in running}
         made.begin("three", *releases(0), END)
         made.begin("four")
-        assert made.make() == Count(written=1, running=2)
+        assert made.make() == Count(written=1, there=1, running=2)
         after = listed(made.folder)
         assert before.items() <= after.items()
         assert not {path for path in after if "running" in path} & running
@@ -135,7 +135,7 @@ class TestWhatIsNew:
         assert made.make() == Count(written=1, running=1)
         made.exact()
         made.give("two", END)
-        assert made.make() == Count(written=1, running=0)
+        assert made.make() == Count(written=1, there=1, running=0)
         made.exact()
         assert made.folder.manifest().running is None
 
@@ -189,7 +189,7 @@ class TestRulings:
         made.make()
         before = of_part(made.folder, "one")
         made.give("two", ruling(life("a", 7)))
-        assert made.make() == Count(written=1, running=1)
+        assert made.make() == Count(written=1, there=1, running=1)
         rows = made.exact()
         assert ("two", 5, "a", 7, 37) in columns(rows, "life", "match", "entry", "player", "delta", "life")
         assert of_part(made.folder, "one") == before != of_part(made.folder, "two")
@@ -443,7 +443,7 @@ def test_two_at_once(made: Making) -> None:
     made.make(meanwhile)
     assert told
     assert all(f"another program is writing {made.folder.address}" in each for each in told)
-    assert other.make() == Count()
+    assert other.make() == Count(there=1)
     made.exact()
 
 
@@ -485,18 +485,26 @@ class TestOtherLog:
         with stores.create(durable_store) as matches:
             yield Making(matches, folder)
 
+    @pytest.fixture
+    def _long_log(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The log is so long that nothing is known of most of its rows."""
+        monkeypatch.setattr("projections.analytics.of_store.SAMPLE", 1)
+
+    @pytest.mark.usefixtures("_long_log")
     def test_match_has_begun_anew_and_ended(self, made: Making, durable_store: str) -> None:
         """Of a match that was deleted and begun anew it is told that it was: tables do not mix two matches."""
         forget(durable_store, "one")
         made.begin("one", *releases(2), END)
         made.refused(r"the match one has begun anew .* in another folder")
 
+    @pytest.mark.usefixtures("_long_log")
     def test_match_has_begun_anew_and_runs(self, made: Making, durable_store: str) -> None:
         """The same if the new one runs: the old one is in the tables."""
         forget(durable_store, "one")
         made.begin("one", *releases(2))
         made.refused(r"the match one has begun anew .* in another folder")
 
+    @pytest.mark.usefixtures("_long_log")
     def test_match_that_ran_has_begun_anew(self, made: Making, durable_store: str) -> None:
         """One that was among those that run is replaced as they are, whether the new one runs or has ended."""
         forget(durable_store, "three")
@@ -506,14 +514,42 @@ class TestOtherLog:
             made.make()
             made.exact()
 
+    @pytest.mark.usefixtures("_long_log")
     def test_match_that_ran_is_gone(self, made: Making, durable_store: str) -> None:
         """It is gone from the tables."""
         made.begin("four")
         made.make()
         forget(durable_store, "three")
         made.begin("five")
-        assert made.make() == Count(running=2)
+        assert made.make() == Count(there=2, running=2)
         assert names(made.exact()) == ["five", "four", "one", "two"]
+
+    @pytest.mark.parametrize("match", ["one", "three"])
+    def test_match_is_gone(self, made: Making, durable_store: str, match: str) -> None:
+        """That a match was deleted is noticed, whether it had ended or not: the tables would tell of it for ever."""
+        made.begin("four")
+        made.make()
+        forget(durable_store, match)
+        made.refused("is of another store, or its log was cut")
+
+    @pytest.mark.parametrize(("row", "known"), [(2, False), (3, True), (4, False), (7, True), (10, False), (11, True)])
+    def test_changed_row_of_a_longer_log(
+        self, durable_store: str, tmp_path: Path, row: int, monkeypatch: pytest.MonkeyPatch, *, known: bool
+    ) -> None:
+        """Of a log with more rows than are sampled, those are known that lie evenly spaced before the last one."""
+        monkeypatch.setattr("projections.analytics.of_store.SAMPLE", 3)
+        with stores.create(durable_store) as matches:
+            made = Making(matches, Folder(str(tmp_path / "tables")))
+            for number in range(11):
+                made.begin(f"match-{number}")
+            made.make()
+            assert [position for position, *_ in log_of(matches)] == list(range(1, 12))
+            position = "notification_id" if stores.is_postgres(durable_store) else "rowid"
+            sql(durable_store, f"UPDATE stored_events SET topic='other.v1' WHERE {position}={row}")
+            if known:
+                made.refused("is of another store, or its log was cut")
+            else:
+                assert made.make() == Count(running=11)
 
     @pytest.mark.parametrize("rows", [1, 2, 4])
     def test_log_was_cut(self, made: Making, durable_store: str, rows: int) -> None:
@@ -540,6 +576,17 @@ class TestOtherLog:
                     other.begin(f"match-{number}", *releases(1), END)
                 other.refused("is of another store, or its log was cut")
 
+    @pytest.mark.parametrize("first", ["one", "two"])
+    def test_another_store_with_the_same_end(self, made: Making, tmp_path: Path, first: str) -> None:
+        """It is noticed where another match of equal length was played before the same last one."""
+        with stores.create(str(tmp_path / "other.db")) as matches:
+            other = Making(matches, made.folder)
+            for name in ("one", "two"):
+                other.begin(name, *releases(2 if name == first else 1), END)
+            other.begin("three")
+            assert matches.recorder.select_log(5, 9)[-1] == made.matches.recorder.select_log(5, 9)[-1]
+            other.refused("is of another store, or its log was cut")
+
     def _cut(self, store: str, rows: int) -> None:
         position = "notification_id" if stores.is_postgres(store) else "rowid"
         last = f"SELECT {position} FROM stored_events ORDER BY 1 DESC LIMIT {rows}"
@@ -558,7 +605,7 @@ def test_restored_copy(quick: Making, tmp_path: Path, program: Program) -> None:
     with stores.open_to_write(str(copy)) as matches:
         made = Making(matches, quick.folder)
         made.give("two", END)
-        assert made.make() == Count(written=1)
+        assert made.make() == Count(written=1, there=1)
         made.exact()
 
 
@@ -637,7 +684,7 @@ def test_match_that_cannot_be_read(made: Making, durable_store: str, program: Pr
     assert listed(made.folder) == before
     back = f"decode('{state.hex()}', 'hex')" if stores.is_postgres(durable_store) else f"X'{state.hex()}'"
     sql(durable_store, f"UPDATE stored_events SET state={back} {where}")
-    assert made.make() == Count(written=1)
+    assert made.make() == Count(written=1, there=1)
     made.exact()
 
 
@@ -661,7 +708,7 @@ def test_file_that_is_missing(quick: Making, tmp_path: Path, program: Program) -
         for path in (path for path in listed(made.folder) if path.startswith("matches")):
             (root / path).unlink(missing_ok=True)
         told = program("tables", "--db", store, "-o", made.folder.address)
-        assert told.status == 2
+        assert told.status == 1
         assert "make the tables anew" in told.err
 
 
@@ -680,7 +727,7 @@ def test_parts_follow_the_log(quick: Making) -> None:
     for number in range(4, -1, -1):
         quick.give(f"running-{number}", END)
     with small_parts():
-        assert quick.make(run=ahead) == Count(written=6)
+        assert quick.make(run=ahead) == Count(written=6, there=4)
     first, *running, last = (part.name for part in quick.folder.manifest().parts)
     assert [of_part(quick.folder, f"match-{number}") for number in range(5)] == [first, last, first, first, first]
     assert [of_part(quick.folder, f"running-{number}") for number in range(4, -1, -1)] == running == sorted(running)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -180,6 +181,29 @@ class TestVerified:
             changed(tables, file, with_cell(column, -1, another))
         assert sorted(told(tables)) == [("tampered", table) for table in some]
 
+    def test_reason_is_a_sentence(self, tables: Folder) -> None:
+        """It names the row by its key, and tells one value of it that is there, and the one that should be."""
+        changed(tables, file_of(tables, "life"), with_cell("life", 3, lambda _: 7))
+        changed(tables, file_of(tables, "souls"), lambda rows: rows.slice(0, len(rows) - 1))
+        changed(tables, file_of(tables, "rifts"), lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]))
+        match, n, part, life_there = columns(rows_of(tables), "life", "match", "n", "part", "life")[3]
+        assert (match, life_there) == ("long-duel", 7)
+        begins = "its rows are not those that the record makes: "
+        reasons = {fault.where: fault.reason for fault in Proof(tables).faults()}
+        assert re.fullmatch(
+            rf'{begins}in the row of match "long-duel", n {n}, part {part} life is 7 and not \d+', reasons["life"]
+        )
+        assert re.fullmatch(rf'{begins}the row of match "[\w-]+", soul \d+ is missing', reasons["souls"])
+        assert reasons["rifts"] == f'{begins}the row of match "long-duel", rift 1 is not one of them'
+
+    def test_one_of_each(self, tmp_path: Path, program: Program) -> None:
+        """What is there once is told so."""
+        folder = Folder(str(tmp_path / "tables"))
+        taken_in(folder, recording(recorded("short", END)))
+        files, rows = len(listed(folder)), sum(map(len, rows_of(folder).values()))
+        done = program("tables", "--verify", folder.address)
+        assert done.out == f"{folder.address}: exact, {files} files, 1 match, {rows} rows\n"
+
     @pytest.mark.parametrize(("table", "column"), [("matches", "winner"), ("entries", "turn"), ("entries", "type")])
     def test_changed_row_of_the_match(self, tables: Folder, table: str, column: str) -> None:
         """The same where the record itself is told."""
@@ -223,7 +247,7 @@ class TestVerified:
         done = program("tables", "--verify", tables.address)
         assert done.status == 4
         assert f"{file.path} is missing" in done.err
-        assert done.out == f"{tables.address}: damaged, {len(listed(tables)) - 1} files, 0 matches, 0 rows, 1 faults\n"
+        assert done.out == f"{tables.address}: damaged, {len(listed(tables)) - 1} files, 0 matches, 0 rows, 1 fault\n"
 
     def test_added_file(self, tables: Folder) -> None:
         """A file that no manifest names is told, as engines that look for files would find it."""
@@ -368,6 +392,51 @@ class TestVerified:
 def _commands(folder: Folder) -> list[str]:
     rows = pq.read_table(folder.path(file_of(folder, "entries").path), partitioning=None)
     return list(rows["command"].to_pylist())
+
+
+# ------------------------------------------------------------ files that cannot be read
+
+
+def _with(content: bytes, at: int, *other: int) -> bytes:
+    """A content with other bytes at a place."""
+    return content[:at] + bytes(other) + content[at:][len(other) :]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda _: None,
+    "empty": lambda _: b"",
+    "truncated": lambda content: content[:-20],
+    "zeros": lambda content: bytes(len(content)),
+    "no type": lambda content: _with(content, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 0x1F),
+    "too large": lambda content: _with(
+        content, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 0x18, *[0xFF] * 4, 0x07
+    ),
+    "footer's length": lambda content: _with(content, len(content) - 7, 0x7F),
+    "first page": lambda content: _with(content, 4, *[0xFF] * 40),
+    "rows": lambda content: _with(content, 40, *[0] * 40),
+}
+"""What becomes of a file that counts: nothing, if it is gone."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_file_that_cannot_be_read_is_named(tables: Folder, program: Program, damage: str) -> None:
+    """Whoever reads tables of which a file is gone or damaged is told so in one line, which names it, with status 1."""
+    file = file_of(tables, "souls")
+    path = Path(tables.path(file.path))
+    content = DAMAGES[damage](path.read_bytes())
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    sql = ("sql", "SELECT * FROM souls", "--tables", tables.address)
+    page = Path(tables.root).parent / "page.html"
+    before = {name: each for name, each in everything_in(Path(tables.root)).items() if name != ".lock"}
+    for arguments in (sql, ("report", tables.address, "-o", page), ("tables", "--migrate", tables.address)):
+        done = program(*arguments)
+        assert (done.status, done.out) == (1, ""), arguments
+        (line,) = done.err.splitlines()
+        assert re.search(rf"{re.escape(str(path))} is (missing|shorter|damaged)", line)
+        assert "Exception" not in line
+    assert {name: each for name, each in everything_in(Path(tables.root)).items() if name != ".lock"} == before
 
 
 # ------------------------------------------------------------ manifests that cannot be
@@ -524,9 +593,9 @@ class TestVersions:
         kept = [column.name for column in SOULBURNS.columns if column.name != GONE]
         assert columns(after, "soulburns", *kept) == columns(before, "soulburns", *kept)
         assert told(made.folder) == []
-        assert made.make() == Count(running=1)
+        assert made.make() == Count(there=2, running=1)
         made.give("runs", END)
-        assert made.make() == Count(written=1)
+        assert made.make() == Count(written=1, there=2)
 
     @pytest.mark.parametrize("what", ["migrated", "ruled on"])
     def test_column_of_a_newer_version(self, made: Making, what: str) -> None:

@@ -231,6 +231,15 @@ TOGETHER: dict[str, list[Json]] = {
 # ------------------------------------------------------------ damaged, newer, forged
 
 
+def test_folder_is_made_for_tables_only(tmp_path: Path, program: Program) -> None:
+    """Where no table came of it, no folder is left; one that was there before stays."""
+    (tmp_path / "no.txt").write_text("no replay file")
+    (tmp_path / "there").mkdir()
+    for folder in ("new", "there"):
+        assert program("tables", tmp_path / "no.txt", "-o", tmp_path / folder).status == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["no.txt", "there"]
+
+
 class TestDamagedFiles:
     """Files that are not as they were written: what is whole of them is taken in, and the rest is told."""
 
@@ -390,7 +399,8 @@ class TestRuns:
         before = listed(folder)
         assert "6 of them were there already" in self.simulated(program, tmp_path / "tables", 11)
         assert {path for path in before if "runs" not in path} <= listed(folder).keys()
-        self.simulated(program, tmp_path / "tables", 3)
+        told = self.simulated(program, tmp_path / "tables", 3)
+        assert told == f"{tmp_path / 'tables'}: 11 matches\nall of them were there already\n"
         rows = assert_whole(folder)
         matches = [play_match(SIMULATED, number, record=True).entries for number in range(1, 12)]
         named = {f"run-5-{number}": entries for number, entries in enumerate(matches, 1)}

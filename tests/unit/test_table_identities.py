@@ -752,7 +752,7 @@ JOINS = {
     "rift": ("rifts", "rift"),
     "soul": ("souls", "soul"),
     **dict.fromkeys(
-        ("player", "controller", "owner", "last_controller", "by", "winner", "first"), ("players", "player")
+        ("player", "controller", "owner", "last_controller", "done_by", "winner", "first"), ("players", "player")
     ),
 }
 """By the name of a column, in whatever table: of which one it names a row."""

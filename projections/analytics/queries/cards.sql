@@ -38,8 +38,8 @@ SELECT
     count(soul) AS souls,
     seats,
     won,
-    (won + 1.9208 - 1.96 * sqrt(won * (seats - won) / seats + 0.9604)) / (seats + 3.8416) AS low,
-    (won + 1.9208 + 1.96 * sqrt(won * (seats - won) / seats + 0.9604)) / (seats + 3.8416) AS high,
+    if(won = 0, 0, (won + 1.9208 - 1.96 * sqrt(won * (seats - won) / seats + 0.9604)) / (seats + 3.8416)) AS low,
+    if(won = seats, 1, (won + 1.9208 + 1.96 * sqrt(won * (seats - won) / seats + 0.9604)) / (seats + 3.8416)) AS high,
     won / seats AS win_rate
 FROM stays
 JOIN seats USING (definition)

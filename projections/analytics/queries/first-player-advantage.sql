@@ -31,8 +31,10 @@ SELECT
     won,
     drawn,
     1 / players AS chance,
-    (won + 1.9208 - 1.96 * sqrt(won * (matches - won) / matches + 0.9604)) / (matches + 3.8416) AS low,
-    (won + 1.9208 + 1.96 * sqrt(won * (matches - won) / matches + 0.9604)) / (matches + 3.8416) AS high,
+    if(won = 0, 0, (won + 1.9208 - 1.96 * sqrt(won * (matches - won) / matches + 0.9604)) / (matches + 3.8416)) AS low,
+    if(
+        won = matches, 1, (won + 1.9208 + 1.96 * sqrt(won * (matches - won) / matches + 0.9604)) / (matches + 3.8416)
+    ) AS high,
     won / matches AS win_rate
 FROM begun
 ORDER BY players

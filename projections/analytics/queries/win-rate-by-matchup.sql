@@ -34,8 +34,10 @@ SELECT
     played,
     won,
     drawn,
-    (won + 1.9208 - 1.96 * sqrt(won * (played - won) / played + 0.9604)) / (played + 3.8416) AS low,
-    (won + 1.9208 + 1.96 * sqrt(won * (played - won) / played + 0.9604)) / (played + 3.8416) AS high,
+    if(won = 0, 0, (won + 1.9208 - 1.96 * sqrt(won * (played - won) / played + 0.9604)) / (played + 3.8416)) AS low,
+    if(
+        won = played, 1, (won + 1.9208 + 1.96 * sqrt(won * (played - won) / played + 0.9604)) / (played + 3.8416)
+    ) AS high,
     won / played AS win_rate
 FROM pairs
 ORDER BY deck, against
