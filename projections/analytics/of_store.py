@@ -61,7 +61,8 @@ class _OfStore(Making):
             raise TablesError(message)
         self._after = before.source.position if before.source else 0
         if before.source and self._digest(self._after) != before.source.digest:
-            message = f"{folder.address} is of another store, or its log was cut or changed: make tables anew in another folder"
+            what = f"{folder.address} is of another store, or its log was cut or changed"
+            message = f"{what}: make tables anew in another folder"
             raise TablesError(message)
         self._end = log.end()
 
