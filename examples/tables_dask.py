@@ -48,7 +48,7 @@ def burned_in(file: File, address: str) -> Counter[str]:
 
 def main(matches: int = 4_000, seed: int = 1, workers: int = 2) -> None:
     """Make tables on workers of this machine, ask them, and print the answer."""
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
     with TemporaryDirectory() as place, cluster, Client(cluster) as client:
         address = str(Path(place) / "tables")
         make(address, Run(seed), matches, cluster.scheduler_address)

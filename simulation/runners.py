@@ -14,6 +14,8 @@ from multiprocessing import get_context, resource_tracker
 from threading import Thread
 from typing import Any, TypeVar
 
+from simulation.interrupts import held_back
+
 W = TypeVar("W")
 R = TypeVar("R")
 
@@ -58,21 +60,21 @@ def processes(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold interrupts until the end, and keep them for good from the processes and threads that are started meanwhile.
+    """Hold interrupts back until the end, and for good from the processes and threads that are started meanwhile.
 
     Ctrl-C in a terminal goes to all processes: one that has only just been started would break off in its imports, and
     so would a pool or a cluster that is half there.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # or it would be started meanwhile, and unblock the interrupt
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which raises it, if it came just before
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with held_back():
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        resource_tracker.ensure_running()  # or it would be started meanwhile, and unblock the interrupt
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _live_with_the_parent(parent: int) -> None:
@@ -142,7 +144,7 @@ def _cluster(jobs: int) -> Any:
     """A Dask cluster of so many processes on this machine; of its workers' troubles the run itself tells."""
     from dask.distributed import LocalCluster
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     return _untyped(LocalCluster)(n_workers=jobs, **options)
 
 

@@ -2,10 +2,9 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from replays.files import written
+from simulation.interrupts import held_back
 from soulrift import bars
 from soulrift.answer_forms import Answer, FormError, as_csv, as_json, as_table, see_names
 from soulrift.board import table
@@ -136,31 +136,15 @@ def tell(address: str, connection: duckdb.DuckDBPyConnection, statement: duckdb.
         KeyboardInterrupt: it was broken off.
 
     """
-    told: Future[None] = Future()
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            pool.submit(_run, told, partial(_tell, connection, statement, wish))
+    try:
+        with ThreadPoolExecutor(1) as pool, held_back() as interrupted:
+            told = pool.submit(_tell, connection, statement, wish)
             while wait([told], _AGAIN).not_done:
-                pass  # a signal that came just before the wait is seen now
+                if interrupted():
+                    connection.interrupt()  # which DuckDB forgets, unless the query has begun: so again and again
             told.result()
-        except KeyboardInterrupt:
-            told.cancel()  # which it is, unless it has begun
-            while not told.done():
-                connection.interrupt()  # which DuckDB forgets, unless it has begun too
-                wait([told], _AGAIN)
-            raise
-        except duckdb.Error as error:
-            raise QueryError(why(address, error)) from None
-
-
-def _run(told: Future[None], telling: Callable[[], None]) -> None:
-    if told.set_running_or_notify_cancel():
-        try:
-            telling()
-        except BaseException as error:  # noqa: BLE001 - for whoever waits
-            told.set_exception(error)
-        else:
-            told.set_result(None)
+    except duckdb.Error as error:
+        raise QueryError(why(address, error)) from None
 
 
 # ------------------------------------------------------------ telling
