@@ -6,7 +6,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from itertools import islice
@@ -18,9 +18,13 @@ from simulation.interrupts import held_back
 
 W = TypeVar("W")
 R = TypeVar("R")
+F = TypeVar("F")
 
 AHEAD = 3
 """So many pieces for each worker are under way at once; more would only wait in memory."""
+
+_AGAIN = 0.1
+"""Seconds from one look whether somebody interrupts to the next."""
 
 RETRIES = 3
 """So often a task is given to another worker when its own one died."""
@@ -49,7 +53,7 @@ def processes(do: Callable[[W], R], work: Iterator[W], jobs: int) -> Generator[R
             return pool.submit(do, piece)
 
     try:
-        yield from _in_order(work, submit, jobs)
+        yield from _in_order(work, submit, jobs, _result)
     except BrokenProcessPool:
         message = "a process that did some of the work was ended from outside"
         raise BrokenRunError(message) from None
@@ -89,10 +93,17 @@ def _live_with_the_parent(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _in_order(work: Iterator[W], submit: Callable[[W], Future[R]], jobs: int) -> Iterator[R]:
+def _result(future: Future[R]) -> R:
+    with held_back() as interrupted:
+        while not interrupted() and wait([future], _AGAIN).not_done:
+            pass
+    return future.result()
+
+
+def _in_order(work: Iterator[W], submit: Callable[[W], F], jobs: int, result_of: Callable[[F], R]) -> Iterator[R]:
     under_way = deque(submit(piece) for piece in islice(work, jobs * AHEAD))
     while under_way:
-        result = under_way.popleft().result()
+        result = result_of(under_way.popleft())
         for piece in islice(work, 1):
             under_way.append(submit(piece))
         yield result
@@ -124,7 +135,7 @@ def dask(do: Callable[[W], R], work: Iterator[W], jobs: int, scheduler: str | No
 
         try:
             workers = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1) if scheduler else jobs
-            yield from _in_order(work, submit, workers)
+            yield from _in_order(work, submit, workers, lambda future: future.result())
         except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
             message = f"the cluster broke off: {error!r}"
             raise BrokenRunError(message) from None
