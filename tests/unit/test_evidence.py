@@ -367,21 +367,22 @@ class TestExtension:
         judged = self._judged(told.signed(LINES[:4], by=by_old), told.signed(LINES, by=by_new), trust)
         assert (judged.verdict, judged.checkpoint) == (verdict, about)
 
-    def test_each_answer(self) -> None:
+    @pytest.mark.parametrize(
+        ("answer", "verdict"),
+        [
+            ("extends", "exact"),
+            ("contradicts", "another-history"),
+            ("too short", "incomplete"),
+            ("another record", "another-history"),
+            ("no proof", "another-history"),
+        ],
+    )
+    def test_each_answer(self, answer: Extension, verdict: Verdict) -> None:
         """It extends it, or does not, or nothing is shown; nobody is accused but where it does not."""
-        old, new = told.signed(LINES[:4]), told.signed(LINES)
-        verdicts: dict[Extension, Verdict] = {
-            "extends": "exact",
-            "contradicts": "another-history",
-            "too short": "incomplete",
-            "another record": "another-history",
-            "no proof": "another-history",
-        }
-        for answer, verdict in verdicts.items():
-            judged = self._judged(old, new, pinned(SERVER), lambda answer=answer: answer)  # type: ignore[misc]
-            assert judged.verdict == verdict
-            assert ("do not begin with" in judged.reason) is (answer == "contradicts")
-            assert ("says nothing about who signed" in judged.reason) is (answer in {"another record", "no proof"})
+        judged = self._judged(told.signed(LINES[:4]), told.signed(LINES), pinned(SERVER), lambda: answer)
+        assert judged.verdict == verdict
+        assert ("do not begin with" in judged.reason) is (answer == "contradicts")
+        assert ("says nothing about who signed" in judged.reason) is (answer in {"another record", "no proof"})
 
     @pytest.mark.parametrize(("match", "store"), [("duel", ANOTHER_STORE), ("another", STORE)])
     def test_of_another_match_or_store(self, match: str, store: str) -> None:
