@@ -43,7 +43,7 @@ class Table:
 
     def when(self, command: Json) -> Self:
         """Ask one more; to judge it changes nothing, only its events do."""
-        before, events = (self.state.copy(), state_hash(self.state)), tuple[AnyEvent, ...]()
+        before, events = (self.state.copy(), state_hash(self.state.copy())), tuple[AnyEvent, ...]()
         try:
             events = decide(self.state, decode_command(json.dumps(command)))
             self.answer = json.loads(msgspec.json.encode(events))
@@ -52,7 +52,7 @@ class Table:
         self.history.append(f"{json.dumps(command)} -> {json.dumps(self.answer)}")
         self._expect((self.state, state_hash(self.state)) == before, "untouched by judging")
         fold(events, self.state)
-        return self
+        return self._expect(state_hash(self.state) == state_hash(self.state.copy()), "hashed as it stands now")
 
     def then(self, *events: Json) -> Self:
         """Just these events, in this order, with at least these fields."""

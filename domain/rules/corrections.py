@@ -27,7 +27,9 @@ def correct(state: State, correction: MadeCorrection) -> None:
 def take_soul(state: State, soul: int) -> Soul:
     """Take a Soul from where it is, the Aether or a card, and hand it over."""
     if soul in state.aether:
+        state.aether_json = None
         return state.aether.pop(soul)
+    state.battlefield_json = None
     card = state.battlefield[state.holders.pop(soul)]
     taken = next(held for held in card.souls if held.soul == soul)
     card.souls = [held for held in card.souls if held is not taken]
@@ -45,6 +47,7 @@ def _put_soul(state: State, soul: Soul, to: str | c.OnCard) -> None:
     if isinstance(to, c.OnCard):
         state.lay(soul, to.card)
     elif to == "aether":
+        state.aether_json = None
         state.aether[soul.soul] = soul
     else:
         state.gone += 1

@@ -1,7 +1,7 @@
 """The fold: what each event changes in the state.
 
 Lives here: one function an event, and the table of them. Must not know: whether it was allowed. `evolve` never judges
-and never fails on a match's own history.
+and never fails on a match's own history. Who changes the battlefield or the Aether puts their kept JSON away.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,6 +53,7 @@ def _event_taken(state: State, event: e.EventTaken) -> None:
 
 def _card_entered(state: State, event: e.CardEntered | e.CreatureSummoned) -> None:
     card = event.card
+    state.battlefield_json = None
     state.battlefield[card] = Card(
         card,
         event.controller,
@@ -75,27 +76,33 @@ def _creature_summoned(state: State, event: e.CreatureSummoned) -> None:
 
 
 def _creature_sealed(state: State, event: e.CreatureSealed) -> None:
+    state.battlefield_json = None
     state.battlefield[event.card].sealed = True
 
 
 def _creature_unsealed(state: State, event: e.CreatureUnsealed) -> None:
+    state.battlefield_json = None
     state.battlefield[event.card].sealed = False
 
 
 def _soulless_set(state: State, event: e.SoullessSet) -> None:
+    state.battlefield_json = None
     state.battlefield[event.card].soulless = event.soulless
 
 
 def _rank_set(state: State, event: e.RankSet) -> None:
+    state.battlefield_json = None
     state.battlefield[event.card].rank = event.rank
 
 
 def _control_changed(state: State, event: e.ControlChanged) -> None:
+    state.battlefield_json = None
     state.battlefield[event.card].controller = event.to
 
 
 def _card_gone(state: State, event: e.CreatureDestroyed | e.CardDestroyed | e.CardLeft) -> None:
     # Its Souls are on their way: the entry's soul_returned or soul_lost says where they end up.
+    state.battlefield_json = None
     del state.battlefield[event.card]
     del state.descriptions[event.card]
 
@@ -103,15 +110,18 @@ def _card_gone(state: State, event: e.CreatureDestroyed | e.CardDestroyed | e.Ca
 def _soul_collected(state: State, event: e.SoulCollected | e.SoulReleased) -> None:
     soul = event.soul
     state.numbered.souls = soul
+    state.aether_json = None
     state.aether[soul] = e.Soul(event.rank, soul)
 
 
 def _soul_reaped(state: State, event: e.SoulReaped) -> None:
+    state.aether_json = None
     state.lay(state.aether.pop(event.soul), event.card)
 
 
 def _soul_returned(state: State, event: e.SoulReturned) -> None:
     del state.holders[event.soul]
+    state.aether_json = None
     state.aether[event.soul] = e.Soul(event.rank, event.soul)
 
 
@@ -124,8 +134,10 @@ def _cost_paid(state: State, event: e.CostPaid) -> None:
     for spent in event.souls:
         soul = spent.soul
         if spent.card is None:
+            state.aether_json = None
             del state.aether[soul]
         else:
+            state.battlefield_json = None
             del state.holders[soul]
             card = state.battlefield[spent.card]
             card.souls = [held for held in card.souls if held.soul != soul]

@@ -1,6 +1,6 @@
 """What every decider asks first: does what the command names exist, and may this player act at all (L-5)?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from domain.rules.refusal import Refusal, bad_input, pointer, quoted
 from domain.rules.state import Card, Player, State
@@ -92,14 +92,16 @@ def missing_soul(state: State, soul: int, *path: str | int) -> Refusal:
     )
 
 
-def named_twice(values: Iterable[object]) -> int | None:
+def named_twice(values: Sequence[object]) -> int | None:
     """The index of the first value that was there before; null when each is there once."""
+    if len(set(values)) == len(values):
+        return None
     seen = set()
     for index, value in enumerate(values):
         if value in seen:
             return index
         seen.add(value)
-    return None
+    raise AssertionError
 
 
 def listed(names: Iterable[object]) -> str:

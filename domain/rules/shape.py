@@ -100,10 +100,10 @@ def _each_once(values: Sequence[object], *path: Key, under: str | None = None) -
 
 
 def _either(command: c.Command, first: str, second: str) -> None:
-    given = [name for name in (first, second) if getattr(command, name) is not UNSET]
-    if not given:
+    has_first, has_second = getattr(command, first) is not UNSET, getattr(command, second) is not UNSET
+    if not has_first and not has_second:
         raise bad_input(pointer(first), f"{first} or {second} is missing: name one of them")
-    if len(given) > 1:
+    if has_first and has_second:
         raise bad_input(pointer(second), f"{first} is given already: name either {first} or {second}, not both")
 
 
@@ -137,7 +137,9 @@ def _summon(command: c.Summon) -> c.Summon:
 
 def _destroy(command: c.Destroy) -> c.Destroy:
     _each_once(command.cards, "cards")
-    modifiers = command.modifiers or ()
+    modifiers = command.modifiers
+    if not modifiers:
+        return command
     cards = frozenset(command.cards)
     for index, modifier in enumerate(modifiers):
         if modifier.card not in cards:
@@ -146,7 +148,7 @@ def _destroy(command: c.Destroy) -> c.Destroy:
             )
         if modifier.name == "sealed":
             raise bad_input(pointer("modifiers", index, "name"), "the engine adds the modifier sealed by itself")
-    twice = named_twice((modifier.card, modifier.name) for modifier in modifiers)
+    twice = named_twice([(modifier.card, modifier.name) for modifier in modifiers])
     if twice is not None:
         modifier = modifiers[twice]
         raise bad_input(

@@ -5,7 +5,8 @@ is allowed (the deciders) or what an event does (`evolve.py`).
 
 The canonical form, over which the state hash is taken, is frozen with the version of the rules. Its structs declare
 their fields in sorted order, so that encoding them as they stand is RFC 8785. What only describes (names,
-definitions, whether names are hidden) is kept beside them in `names`, `descriptions` and `private`.
+definitions, whether names are hidden) is kept beside them in `names`, `descriptions` and `private`. Most commands leave
+the battlefield or the Aether as they were: their JSON is kept until a change of either puts it away.
 """
 
 from bisect import insort
@@ -18,7 +19,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from domain.rules.commands import CardKind, Deck, is_commitment
 from domain.rules.events import Soul
@@ -93,7 +94,7 @@ class Numbered(Struct, gc=False):
 _by_number = attrgetter("soul")
 
 
-@dataclass(slots=True)  # not a Struct, whose fields take four times as long to assign
+@dataclass  # not a Struct, whose fields take four times as long to assign
 class State:
     """The whole state of one match. It is unstarted, with no entries, before its `match_started`."""
 
@@ -119,14 +120,20 @@ class State:
     private: Literal[True] | UnsetType = UNSET
     """Whether commitments stand for names. Unset it is false, and in no snapshot, whose bytes stay as they were."""
 
+    def __post_init__(self) -> None:
+        self.aether_json: Raw | None = None
+        self.battlefield_json: Raw | None = None
+
     def lay(self, soul: Soul, card: str) -> None:
         """Put a Soul, taken from elsewhere, on a card."""
+        self.battlefield_json = None
         insort(self.battlefield[card].souls, soul, key=_by_number)
         self.holders[soul.soul] = card
 
     def copy(self) -> "State":
         """A state of its own: nothing that happens to one of the two changes the other."""
-        twin = copy(self)
+        twin = copy(self)  # of the fields alone
+        twin.__post_init__()
         twin.turn = self.turn and copy(self.turn)
         twin.players = {name: copy(player) for name, player in self.players.items()}
         twin.names = self.names.copy()
@@ -195,8 +202,8 @@ def called(names: Mapping[str, str | None]) -> dict[str, str]:
 
 
 class _Canonical(Struct):
-    aether: list[Soul]
-    battlefield: list[Card]
+    aether: Raw
+    battlefield: Raw
     gone: int
     numbered: Numbered
     payments: list[OpenPayment]
@@ -214,11 +221,17 @@ _encode = msgspec.json.Encoder().encode
 
 def canonical_form(state: State) -> bytes:
     """The state as RFC 8785 JSON, without its name, its entry count and everything that only describes."""
-    aether, battlefield = state.aether, state.battlefield
+    aether, battlefield = state.aether_json, state.battlefield_json
+    if aether is None:
+        souls = state.aether
+        aether = state.aether_json = Raw(_encode([souls[soul] for soul in sorted(souls)]))
+    if battlefield is None:
+        cards = state.battlefield
+        battlefield = state.battlefield_json = Raw(_encode([cards[card] for card in sorted(cards)]))
     return _encode(
         _Canonical(
-            [aether[soul] for soul in sorted(aether)],
-            [battlefield[card] for card in sorted(battlefield)],
+            aether,
+            battlefield,
             state.gone,
             state.numbered,
             list(state.payments.values()),
