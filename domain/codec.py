@@ -120,15 +120,13 @@ class Codec:
 
     def rows(self, entry: Entry) -> list[Row]:
         """The rows of an entry, in order."""
-        states = list(entry.event_jsons)
-        states[0] = _FIRST_ROW % (
-            entry.command_json,
-            entry.line_hash.encode(),
-            entry.state_hash.encode(),
-            states[0][1:],
-        )
-        topics = self._topics
-        return [(event.n, topics[type(event)], state) for event, state in zip(entry.events, states, strict=True)]
+        events, jsons, topics = entry.events, entry.event_jsons, self._topics
+        head = (entry.command_json, entry.line_hash.encode(), entry.state_hash.encode(), jsons[0][1:])
+        rows = [(events[0].n, topics[type(events[0])], _FIRST_ROW % head)]
+        for index in range(1, len(events)):
+            event = events[index]
+            rows.append((event.n, topics[type(event)], jsons[index]))
+        return rows
 
     def events(self, rows: Sequence[Row], after: int = 0) -> list[AnyEvent]:
         """The events of these rows, the first of which comes after event number `after` of its match.
