@@ -15,14 +15,14 @@ import msgspec
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.persistence import EventStore, IntegrityError, PersistenceError
 from eventsourcing.utils import Environment
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from domain.batch import Answer, Batch, Commitments, Outcome, command_or_refusal, log_outcomes, well_formed
 from domain.codec import Codec, CorruptRecordError, replay
 from domain.entry import Entry, content
 from domain.match import Match, MatchEventStore, MatchMapper, MatchSnapshot, SnapshotStore, projector
 from domain.privacy import Opening
-from domain.recorder import PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log
+from domain.recorder import BATCH, PAUSE, RECONNECT_SECONDS, ConnectionLostError, MatchRecorder, log, whole_entries
 from domain.rules.commands import MAX_INTEGER, AnyCommand, Origin, StartMatch
 from domain.rules.refusal import Refusal, bad_input, quoted
 from domain.rules.state import State
@@ -52,20 +52,32 @@ class EntryNotFoundError(Exception):
     """The match has no entry of this number."""
 
 
+class Logged(Struct, frozen=True, gc=False):
+    """An entry of some match in the log of a store; `position` is that of its last row, from which one goes on."""
+
+    position: int
+    match: str
+    entry: Entry
+
+
 class Matches(Application[str]):
     """The matches of one store.
 
-    `settings` are the library's, by their names; the process's environment has no say. Safe to use from several
-    threads.
+    `settings` are those of `sqlite_settings` or `postgres_settings`; the process's environment has no say. Safe to use
+    from several threads.
 
     Raises:
         StoreError: there is no store, or one of a newer format.
+        TypeError: these are no settings, but a name.
 
     """
 
     name = "soulrift"
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        if not isinstance(settings, Mapping):
+            message = "a store is opened by its settings: sqlite_settings(path)"  # type: ignore[unreachable]  # callers do
+            raise TypeError(message)
         self.codec = Codec()
         self._one_writer = RLock()
         self.on_appended: Callable[[str, Sequence[Entry]], object] | None = None
@@ -90,12 +102,14 @@ class Matches(Application[str]):
             raise bad_input("/type", "the first command of a match is its start_match")
         if start.match is not UNSET:
             return self._decided(start.match, start, new=True)
+        well_formed(msgspec.structs.replace(start, match=unnamed))
         for number in count(2):
             name = unnamed if number == 2 else f"{unnamed[: 63 - len(str(number - 1))]}-{number - 1}"  # noqa: PLR2004
             try:
                 return self._decided(name, msgspec.structs.replace(start, match=name), new=True)
             except Refusal as refusal:
-                if refusal.path not in {"/match", "/meta/id"}:  # else the name is another match's
+                taken = {"/match", "/meta/id", "/meta/expect"} if self.has(name) else set()
+                if refusal.path not in taken:  # else the name is another match's
                     raise
         raise AssertionError
 
@@ -398,6 +412,28 @@ class Matches(Application[str]):
         if not first and not self.has(match):
             raise self.not_found(match)
         return self.codec.entries(chain(first, chain.from_iterable(batches)), after)
+
+    def logged(self, after: int = 0) -> Iterator[Logged]:
+        """The entries of all matches, in the order of their commits; those behind position `after` of the log.
+
+        They are read as they are asked for, up to the last one there is. What is stored later has higher positions: to
+        follow the log, ask again from the last one seen on. Nothing is missed or told twice, whoever writes meanwhile.
+
+        Raises:
+            CorruptRecordError: a row is not what was written, or `after` is the position of no entry's last row.
+
+        """
+        limit = BATCH
+        while rows := self.recorder.select_log(after + 1, limit):
+            more = len(rows) == limit
+            entries = whole_entries(rows, more=more)
+            for some in entries:
+                after, match, first = some[-1][0], some[0][1], some[0][2]
+                for entry in self.codec.entries([row[2:] for row in some], first - 1):
+                    yield Logged(after, match, entry)
+            if not more:
+                return
+            limit = BATCH if entries else limit * 2
 
     def openings(self, match: str) -> list[Opening]:
         """What the commitments of a private match stand for, as far as the store knows; sorted by commitment.

@@ -10,6 +10,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from eventsourcing.persistence import ApplicationRecorder, OperationalError
@@ -81,6 +82,23 @@ CREATE_IDENTITY = f"CREATE TABLE IF NOT EXISTS {IDENTITY} (identity TEXT NOT NUL
 
 LATER_TABLES = (CREATE_INCOMPLETE, CREATE_OPENINGS, CREATE_IDENTITY)
 """What makes the tables that came after format 1: new stores have them, in older ones they are made when needed."""
+
+
+LogRow = tuple[int, str, int, str, bytes]
+"""A row of the log: position, match, version, topic, state."""
+
+
+def is_head(row: LogRow) -> bool:
+    """Whether an entry begins with this row."""
+    return isinstance(row[4], bytes) and row[4].startswith(HEAD)
+
+
+def whole_entries(rows: list[LogRow], *, more: bool) -> list[list[LogRow]]:
+    """Rows of the log, those of an entry together; without the last one's if there are `more`, which may be its."""
+    starts = [place for place, row in enumerate(rows) if not place or is_head(row) or row[1] != rows[place - 1][1]]
+    if not more:
+        starts.append(len(rows))
+    return [rows[start:end] for start, end in pairwise(starts)]
 
 
 class StoreError(Exception):
@@ -190,8 +208,8 @@ class MatchRecorder(ApplicationRecorder):
             yield rows
             match, version = rows[-1][:2]
 
-    def select_log(self, start: int, limit: int) -> list[tuple[int, str, int, str, bytes]]:
-        """Rows of the log from position `start` on, in the order of commits: position, match, version, topic, state.
+    def select_log(self, start: int, limit: int) -> list[LogRow]:
+        """Rows of the log from position `start` on, in the order of commits.
 
         An entry's rows follow each other.
         """
@@ -202,7 +220,7 @@ class MatchRecorder(ApplicationRecorder):
         )
         return rows
 
-    def select_at(self, positions: Sequence[int]) -> list[tuple[int, str, int, str, bytes]]:
+    def select_at(self, positions: Sequence[int]) -> list[LogRow]:
         """Those rows of the log that lie at these positions, some hundred at most; each as in `select_log`."""
         marks = ", ".join("?" * len(positions))
         rows: list[Any] = self.query(

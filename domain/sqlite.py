@@ -252,8 +252,8 @@ class Factory(SQLiteFactory):
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         path = self.env["SQLITE_DBNAME"]
-        if path != MEMORY and Path(path).exists():
-            look_at(Path(path))
+        if path != MEMORY:
+            look_at(Path(path), missing_ok=self.env["CREATE_TABLE"] == "y")
         self.datastore = Datastore(
             path,
             read_only=self.env["SQLITE_READ_ONLY"] == "y",

@@ -69,13 +69,21 @@ def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqli
     return connection
 
 
-def look_at(path: Path) -> None:
+def look_at(path: Path, *, missing_ok: bool) -> None:
     """See that a file is empty, or has the tables of a store; it is only looked at.
 
     Raises:
-        StoreError: it is something else.
+        StoreError: it is something else, or not there and not to be made, or cannot be made there.
 
     """
+    if not path.exists():
+        if not missing_ok:
+            message = f"there is no store {path}"
+            raise StoreError(message)
+        if not path.absolute().parent.is_dir():
+            message = f"there is no folder for the store {path}"
+            raise StoreError(message)
+        return
     if path.is_dir():
         message = "it is a folder"
         raise StoreError(message)

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from itertools import pairwise
 from typing import NamedTuple
 
 from eventsourcing.persistence import InterfaceError, OperationalError
 from msgspec import Struct
 
 from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
-from domain.codec import HEAD, Codec, CorruptRecordError, Seal
-from domain.recorder import PAUSE, RECONNECT_SECONDS, log
+from domain.codec import Codec, CorruptRecordError, Seal
+from domain.recorder import PAUSE, RECONNECT_SECONDS, LogRow, is_head, log, whole_entries
 from domain.rules import State
 from projections.read_model import Changes, LoggedEntry, Taker
 from projections.views import OvertakenError, Progress, ProjectionError, RebuildNeededError, Views, ViewsError
@@ -36,9 +35,6 @@ PATIENCE = 60
 
 PATIENCE_TO_READ = 1
 """The same for views that this process may only read: there may be no other follower."""
-
-LogRow = tuple[int, str, int, str, bytes]
-"""Position, match, version, topic, state."""
 
 Advance = Callable[[int], object]
 """Told how many more rows of the log were taken in."""
@@ -294,13 +290,9 @@ class Follower:
         limit = BATCH
         while True:
             rows, more = self._new_rows(progress, limit)
-            starts = [
-                place for place, row in enumerate(rows) if not place or _is_head(row) or row[1] != rows[place - 1][1]
-            ]
-            if not more:  # else the last entry may go on
-                starts.append(len(rows))
-            if len(starts) > 1 or not more:
-                return [rows[start:end] for start, end in pairwise(starts)]
+            entries = whole_entries(rows, more=more)
+            if entries or not more:
+                return entries
             limit *= 2
 
     def _new_rows(self, progress: Progress, limit: int) -> tuple[list[LogRow], bool]:
@@ -321,7 +313,7 @@ class Follower:
         """Take in an entry; the number of its match, which is the next one if it is new."""
         first = rows[0]
         match = first[1]
-        if not _is_head(first):
+        if not is_head(first):
             raise _stopped(first, CorruptRecordError("it belongs to no entry: the first row of one is missing"))
         followed = self._followed.pop(match, None) or self._load(match, next_number)
         number, state = followed
@@ -366,10 +358,6 @@ class Follower:
         if state.events != events:
             raise RebuildNeededError(f"the match {match} is not as it was when the views were made")
         return _Followed(number, state)
-
-
-def _is_head(row: LogRow) -> bool:
-    return isinstance(row[4], bytes) and row[4].startswith(HEAD)
 
 
 def _digest(rows: list[LogRow]) -> str:

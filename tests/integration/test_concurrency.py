@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from domain import decode_command, play
-from domain.application import Matches
+from domain.application import Logged, Matches
 from domain.batch import Answer
 from domain.codec import Codec
 from soulrift import store
@@ -202,7 +202,7 @@ class TestFollowers:
     def test_miss_nothing(self, durable_store: str) -> None:
         """A reader that always asks for what comes after the last position sees each row once, in order."""
         make(durable_store, ["duel", "other"])
-        seen = list[tuple[Any, ...]]()
+        seen, told = list[tuple[Any, ...]](), list[Logged]()
         with (
             store.open_to_read(durable_store) as reader,
             players(durable_store, 25, [["duel"], ["other"], ["duel", "other"], ["other", "duel"]]) as playing,
@@ -213,11 +213,15 @@ class TestFollowers:
             while not ended:
                 ended = all(writer.has_ended() for writer in playing)
                 follow(reader, seen)
+                told += reader.logged(told[-1].position if told else 0)
             for writer in playing:
                 writer.end()
             assert seen == log_of(reader)
             assert len(seen) == 2 + 4 * 25 * EVENTS
             assert_contiguous(seen, reader)
+            assert sum(len(each.entry.events) for each in told) == len(seen)
+            for match in ("duel", "other"):
+                assert [each.entry for each in told if each.match == match] == list(reader.entries(match))
 
 
 def follow(reader: Matches, seen: list[tuple[Any, ...]]) -> None:

@@ -13,11 +13,12 @@ import pytest
 from eventsourcing.persistence import OperationalError, PersistenceError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+import domain.application
 from domain import Refusal, State, decode_command, play
 from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
 from domain.batch import Answer, Outcome
 from domain.check import Check
-from domain.codec import Codec
+from domain.codec import Codec, CorruptRecordError
 from domain.entry import Entry
 from soulrift import store, upkeep
 from tests.writers import release, sql, start
@@ -284,6 +285,31 @@ CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
 CREATE TRIGGER full_disk BEFORE INSERT ON stored_events FOR EACH ROW
     WHEN (NEW.originator_version = 100) EXECUTE FUNCTION full_disk();
 """
+
+
+class TestLogged:
+    """The entries of all matches, as they were committed."""
+
+    @pytest.mark.parametrize("limit", [1, 3, 1_000])
+    def test_whole_entries_in_order(self, matches: Matches, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+        """However few rows are read at a time, each entry is told whole, with the position of its last row."""
+        monkeypatch.setattr(domain.application, "BATCH", limit)
+        assert list(matches.logged()) == []
+        given = [matches.start(start(name)) for name in ("duel", "other")]
+        for name in ("other", "other", "duel"):
+            given.append(matches.give(name, release(1)))
+            enter = {"type": "enter", "card": f"x{len(given)}", "controller": "ada"}
+            given.append(matches.give(name, json.dumps(enter)))
+        given.append(matches.give("other", '{"type": "destroy", "cards": ["x3", "x5"]}'))
+        told = list(matches.logged())
+        assert [(each.match, each.entry) for each in told] == [(answer.match, answer.entry) for answer in given]
+        rows = [len(answer.entry.events) for answer in given]
+        assert rows == [1] * 8 + [4]
+        assert [each.position - told[0].position for each in told] == [*range(8), 11]
+        for place, each in enumerate(told, 1):
+            assert list(matches.logged(each.position)) == told[place:]
+        with pytest.raises(CorruptRecordError, match="first row is missing"):
+            list(matches.logged(told[-1].position - 1))
 
 
 class TestSnapshots:
