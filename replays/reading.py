@@ -15,6 +15,14 @@ from replays.lines import Archive, ArchiveEnd, End, EntryLine, Header, Line, Ope
 _OUTSIDE = (Archive, Header, ArchiveEnd)
 """The kinds of lines that stand in no match."""
 
+_OTHERS = {
+    b"PK\x03\x04": "it is a zip; of a bundle, it is the file replay.soulrift.jsonl in it",
+    b"SQLite format 3\x00": "it is a store, for --db; `soulrift export` makes replay files of its matches",
+    b"#": "it is a match script, which `soulrift play` plays",
+    b'{"type":': "it is a match script, which `soulrift play` plays",
+}
+"""What other files of ours begin with, and what to do with them."""
+
 _NEWLINE = 10
 
 LONGEST_REASON = 500
@@ -198,7 +206,11 @@ class Reader:
         if self.newer:
             return
         if self._next is not None and not archive and self._next.kind is None:
-            self._tell(self._next.damage("this is no replay file: it begins with none of its lines"))
+            content = self._next.content
+            known = [what for start, what in _OTHERS.items() if content.startswith(start)]
+            self._tell(
+                self._next.damage(f"this is no replay file: {(known or ['it begins with none of its lines'])[0]}")
+            )
             return
         matches, ended = 0, False
         while self._next is not None:

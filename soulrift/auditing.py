@@ -61,6 +61,19 @@ def run(name: str, db: str, match: str | None, against: Against, form: str, out:
     return STATUS[verdict]
 
 
+def form_of(form: str | None, out: str | None) -> str:
+    """The form that is wanted; where none is told, what the ending of the file's name says.
+
+    Raises:
+        click.UsageError: the two are not the same.
+
+    """
+    meant = {".html": "html", ".json": "json"}.get(Path(out or "").suffix.lower())
+    if form and meant and form != meant:
+        raise click.UsageError(f"{out} ends as {meant} does, and --format says {form}")
+    return form or meant or "text"
+
+
 @contextmanager
 def _source(
     name: str, db: str, match: str | None, against: Against

@@ -44,7 +44,12 @@ def why(
 @arguments.compared
 @arguments.out("Where to; standard output, unless told.")
 @arguments.db
-@arguments.form("text", "json", "html")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "html")),
+    help="Else what the ending of FILE says (.html .json), else text.",
+)
 def audit(
     name: str,
     match: str | None,
@@ -54,7 +59,7 @@ def audit(
     out: str | None,
     force: bool,
     db: str,
-    form: str,
+    form: str | None,
 ) -> None:
     """Judge a match: can its record be trusted, and what happened to everybody's life.
 
@@ -65,7 +70,7 @@ def audit(
     from soulrift.verifying import Against
 
     against = Against(checkpoints, trusted, folder)
-    sys.exit(auditing.run(name, db, match, against, form, out, replace=force))
+    sys.exit(auditing.run(name, db, match, against, auditing.form_of(form, out), out, replace=force))
 
 
 @click.command(epilog=arguments.example("bundle long-duel --entry 61 -o long-duel.zip"))

@@ -119,6 +119,8 @@ class TestForms:
         done = run("audit", name, "--format", form, "-o", "out")
         assert (done.returncode, done.stdout) == (0, "out: exact: the audit of duel\n")
         assert (tmp_path / "out").read_text() == printed
+        assert run("audit", name, "-o", f"out.{form}").returncode == 0, "the ending of the name says the form"
+        assert (tmp_path / f"out.{form}").read_text() == printed
         done = run("audit", name, "--format", form, "-o", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert "--force" in done.stderr
@@ -189,6 +191,7 @@ class TestStatus:
             (("duel.jsonl", "--checkpoint", "duel.jsonl", "--key", "nonsense"), 2),
             (("duel.jsonl", "--format", "pdf"), 2),
             (("duel.jsonl", "-o", "no/such/folder"), 2),
+            (("duel.jsonl", "--format", "text", "-o", "page.html"), 2),
         ],
     )
     def test_usage(self, run: Run, tmp_path: Path, arguments: tuple[str, ...], status: int) -> None:

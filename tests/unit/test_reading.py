@@ -741,3 +741,20 @@ class TestSteps:
         """A recording is watched from its events, whatever its commands say."""
         forged = refolded(DUEL_LINES, LIFE_CHANGED, changing(0, "life", 30))
         assert Steps(forged).state(LIFE_CHANGED).players["ada"].life == 30
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"PK\x03\x04 and so on\n", "replay.soulrift.jsonl"),
+        (b"SQLite format 3\x00\n", "--db"),
+        (b"# a duel\n", "soulrift play"),
+        (b'{"type":"start_match"}\n', "soulrift play"),
+        (b"hello\n", "none of its lines"),
+    ],
+)
+def test_what_else_a_file_is(content: bytes, told: str) -> None:
+    """Of a bundle, a store and a script it is said what to do with it."""
+    (verified,) = verify(io.BytesIO(content))
+    assert (verified.verdict, verified.line, verified.byte) == ("damaged", 1, 0)
+    assert told in str(verified.reason)
