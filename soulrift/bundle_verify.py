@@ -202,7 +202,8 @@ def parse_key(text: str) -> Key:
     raw = unbase64(found[3], "a key")
     key_id = sha256(found[1].encode() + b"\n" + raw)[:4]
     ed25519 = raw[:1] == b"\x01" and len(raw[1:]) == len(sha256(b""))
-    see(ed25519 and key_id.hex() == found[2], DAMAGED, f"{text[:80]!r} is no key of Ed25519")
+    see(ed25519, DAMAGED, f"{text[:80]!r} is no key of Ed25519")
+    see(key_id.hex() == found[2], DAMAGED, f"{text[:80]!r} is not as it was made: its ID is another one")
     return Key(found[1], key_id, raw[1:])
 
 
@@ -391,8 +392,9 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{refused}; copy all of it\n")
         return USAGE
     if arguments and not pinned:
-        sys.stderr.write("usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
-        return USAGE
+        asked = arguments[0] in {"-h", "--help"}
+        (sys.stdout if asked else sys.stderr).write("usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
+        return OKAY if asked else USAGE
     try:
         return check_all(pinned)
     except RefusedError as refused:

@@ -294,9 +294,12 @@ class Player(app.App[None]):
         """Go where the number says."""
         if not self._asked:
             return
-        asked, last, number = self._asked, self._last_asked(), int(self._typed or 0)
+        asked, last, typed = self._asked, self._last_asked(), self._typed
+        number = int(typed or 0)
         self._action_drop()
-        if not 1 <= number <= last:
+        if not typed:
+            self._say(f"type the number of the {asked}, 1 to {last}")
+        elif not 1 <= number <= last:
             self._say(f"there is no {asked} {number}: 1 to {last}")
         elif asked == "entry":
             self._go(number)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from domain.rules.commands import MAX_INTEGER
+from domain.rules.refusal import quoted
 from soulrift import arguments
 
 if TYPE_CHECKING:
@@ -48,8 +49,18 @@ def matches(player: str | None, status: "Status | None", limit: int, before: int
     with asking(db) as views:
         last = LAST if before is None else before
         more = int(form == "text")  # to see whether there is another page
-        rows = rows_of(views, player=player, status=status, before=last, limit=limit + more)
+        rows = list(rows_of(views, player=player, status=status, before=last, limit=limit + more))
         answer(rows, MatchRow, form, lambda rows: telling.matches(rows, limit))
+    if not rows and status is None and before is None:
+        _nobody(player)
+
+
+def _nobody(player: str | None) -> None:
+    """Say that nobody is called so, who was asked for."""
+    from soulrift.terminal import complain
+
+    if player is not None:
+        complain(f"no player is called {quoted(player)} in commands; `soulrift players` lists those who are there")
 
 
 @contextmanager
@@ -203,7 +214,10 @@ def players(player: str | None, db: str, form: str) -> None:
     from soulrift.asking import asking
 
     with asking(db, counted=True) as views:
-        answer(rows_of(views, player), PlayerRow, form, telling.players)
+        rows = list(rows_of(views, player))
+        answer(rows, PlayerRow, form, telling.players)
+    if not rows:
+        _nobody(player)
 
 
 @click.command(epilog=arguments.example("follow long-duel"))

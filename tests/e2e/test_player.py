@@ -233,9 +233,13 @@ class TestEnds:
     @pytest.mark.parametrize(("key", "what", "last"), [("g", "entry", 89), ("s", "Soul", 13)])
     def test_what_no_prompt_takes(self, duel: Steps, key: str, what: str, last: int) -> None:
         """A number of nothing, or none at all, is told with those that there are; one may go on from there."""
-        for typed, number in (("", 0), ("0", 0), (f"{last + 1}", last + 1), ("9" * 15, 10**12 - 1)):
+        notes = {
+            typed: f"there is no {what} {number}: 1 to {last}"
+            for typed, number in (("0", 0), (f"{last + 1}", last + 1), ("9" * 15, 10**12 - 1))
+        }
+        for typed, note in {"": f"type the number of the {what}, 1 to {last}", **notes}.items():
             *_, refused, on = stepped(duel, f"typed ahead: {key}{typed}Enter", "right")
-            assert (refused.at, refused.note, on.at) == (1, f"there is no {what} {number}: 1 to {last}", 2)
+            assert (refused.at, refused.note, on.at) == (1, note, 2)
 
     def test_prompt_left_by_escape(self, duel: Steps) -> None:
         """Esc leaves a prompt as if nothing had been asked."""

@@ -146,6 +146,10 @@ def test_players(run: Run, store: Store) -> None:
     }
     assert sum(row["drawn"] for row in rows) == 4
     assert asked(run, store, "players", "--player", "tomas") == [row for row in rows if row["player"] == "tomas"]
+    for command in ("players", "matches"):
+        done = run(command, "--player", "Tomas Reyk", "--db", store)
+        assert (done.returncode, done.stdout) == (0, "  none\n")
+        assert done.stderr.startswith('no player is called "Tomas Reyk" in commands; `soulrift players` lists'), command
 
 
 class TestFollowing:

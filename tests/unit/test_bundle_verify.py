@@ -145,11 +145,17 @@ class TestHonest:
         assert checked(laid_out(tmp_path, FILES), *PINNED, python=python).returncode == 0
 
 
-@pytest.mark.parametrize("arguments", [("x",), ("--key",), ("--keys", "x"), ("--key", "x", "y"), ("--help",)])
+@pytest.mark.parametrize("arguments", [("x",), ("--key",), ("--keys", "x"), ("--key", "x", "y")])
 def test_usage(arguments: tuple[str, ...], program: Check) -> None:
     """Other arguments than a key are a usage error."""
     status, told = program(FILES, *arguments)
     assert (status, told) == (2, "")
+
+
+def test_help(program: Check) -> None:
+    """Who asks how it is called is told so."""
+    status, told = program(FILES, "--help")
+    assert (status, told) == (0, "usage: python3 -I verify.py [--key NAME+ID+BASE64]\n")
 
 
 @pytest.mark.parametrize("key", ["nonsense", SERVER.text[:-4], SERVER.label, ""])
