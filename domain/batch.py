@@ -1,5 +1,6 @@
 """Commands of one match that are judged together, and what comes of each."""
 
+import json
 import logging
 import secrets
 from collections.abc import Callable, Sequence
@@ -160,6 +161,8 @@ def well_formed(command: AnyCommand | bytes | str) -> AnyCommand:
     if isinstance(command, Command):
         try:
             command = msgspec.json.encode(command)
+        except UnicodeEncodeError:  # a lone surrogate, which is refused where it stands
+            command = json.dumps(msgspec.to_builtins(command))
         except TypeError as error:
             raise bad_input("", f"not a command: {error}") from None
     return decode_command(command)

@@ -1,14 +1,13 @@
 """Match scripts: files with one command a line (JSON Lines), as a game server writes them."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from domain.rules.refusal import FORBIDDEN
 from domain.rules.strict_json import MAX_LINE_BYTES
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def commands(script: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -25,7 +24,7 @@ def commands(script: BinaryIO) -> Iterator[tuple[int, bytes]]:
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
         line = line.removesuffix(b"\n").removesuffix(b"\r")
-        if line.strip() and not line.startswith(b"#"):
+        if (line.strip(b" \t\r") or len(line) > MAX_LINE_BYTES) and not line.startswith(b"#"):
             yield number, line
 
 
@@ -37,4 +36,4 @@ def _skip_rest_of_line(script: BinaryIO) -> None:
 def name_from(path: str) -> str:
     """The name of the match in a script whose `start_match` gives none: the file's stem, as far as a name can be it."""
     stem = "stdin" if path in {"-", "<stdin>"} else Path(path).stem
-    return _NOT_IN_NAMES.sub("_", stem)[:64] or "match"
+    return FORBIDDEN.sub("_", stem)[:64] or "match"

@@ -1,5 +1,7 @@
 """Deciders of cards and of the Souls that come and go with them: S-1, C-1 to C-12, A-1 to A-6."""
 
+from collections.abc import Iterable
+
 from msgspec import UNSET
 
 from domain.rules import commands as c
@@ -107,9 +109,10 @@ def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
         if card is None:
             raise no_card(name, "cards", command.cards.index(name))
         cards.append(card)
-    modifiers = command.modifiers or ()
-    for index, modifier in enumerate(modifiers):
+    modifiers: dict[str, list[c.NamedModifier]] = {}
+    for index, modifier in enumerate(command.modifiers or ()):
         creature(state, modifier.card, "modifiers", index, "card")
+        modifiers.setdefault(modifier.card, []).append(modifier)
     by = command.by
     if by is not None:
         seat(state, by, "by")
@@ -128,7 +131,7 @@ def destroy(state: State, command: c.Destroy) -> tuple[e.AnyEvent, ...]:
         if card.kind == "creature" and not card.soulless:  # C-2, C-10
             n += 1
             numbered += 1
-            events.append(_collected(state, n, card, modifiers, numbered))
+            events.append(_collected(state, n, card, modifiers.get(card.card, ()), numbered))
     return tuple(events)
 
 
@@ -171,7 +174,7 @@ def _give_up_souls(
     return n + len(card.souls)
 
 
-def _collected(state: State, n: int, card: Card, modifiers: tuple[c.NamedModifier, ...], soul: int) -> e.SoulCollected:
+def _collected(state: State, n: int, card: Card, modifiers: Iterable[c.NamedModifier], soul: int) -> e.SoulCollected:
     """C-1, C-3 to C-8: the new Soul, of the creature's rank and all modifiers, held within 0 and 3 only at the end."""
     rank = card.rank or 0
     applied: tuple[e.Modifier, ...] = ()
@@ -179,9 +182,8 @@ def _collected(state: State, n: int, card: Card, modifiers: tuple[c.NamedModifie
         rank += state.ruleset.sealed_bonus
         applied = (e.Modifier(state.ruleset.sealed_bonus, "sealed"),)
     for modifier in modifiers:
-        if modifier.card == card.card:
-            rank += modifier.delta
-            applied += (e.Modifier(modifier.delta, modifier.name),)
+        rank += modifier.delta
+        applied += (e.Modifier(modifier.delta, modifier.name),)
     if rank < 0:
         rank = 0
     elif rank > MAX_RANK:

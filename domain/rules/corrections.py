@@ -3,6 +3,7 @@
 Must not know: whether a correction is allowed (`rulings.py`).
 """
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec import UNSET
 
 from domain.rules import commands as c
 from domain.rules.events import MadeCorrection, NumberedSoul, Soul
-from domain.rules.state import State
+from domain.rules.state import State, by_number
 
 
 def kind_of(correction: c.Correction) -> str:
@@ -30,17 +31,16 @@ def take_soul(state: State, soul: int) -> Soul:
         state.aether_json = None
         return state.aether.pop(soul)
     state.battlefield_json = None
-    card = state.battlefield[state.holders.pop(soul)]
-    taken = next(held for held in card.souls if held.soul == soul)
-    card.souls = [held for held in card.souls if held is not taken]
-    return taken
+    held = state.battlefield[state.holders.pop(soul)].souls
+    return held.pop(bisect_left(held, soul, key=by_number))
 
 
 def rank_of(state: State, soul: int) -> int:
     """The rank of a Soul in the Aether or on a card."""
     if soul in state.aether:
         return state.aether[soul].rank
-    return next(held.rank for held in state.battlefield[state.holders[soul]].souls if held.soul == soul)
+    held = state.battlefield[state.holders[soul]].souls
+    return held[bisect_left(held, soul, key=by_number)].rank
 
 
 def _put_soul(state: State, soul: Soul, to: str | c.OnCard) -> None:

@@ -5,7 +5,7 @@ that it passes over.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -56,11 +56,12 @@ def _faults_of(value: object, node: msgspec.inspect.Type, path: tuple[Key, ...])
         yield from _struct_faults(value, node, path)
     elif isinstance(node, msgspec.inspect.VarTupleType) and isinstance(value, list):
         if not (node.min_length or 0) <= len(value) <= (node.max_length or len(value)):
-            yield bad_input(pointer(*path), f"must be {_wanted(node)}, not of {len(value)}")
+            figures = {**_figures(node), "given": len(value)}
+            yield bad_input(pointer(*path), f"must be {_wanted(node)}, not of {len(value)}", **figures)
         for index, item in enumerate(value):
             yield from _faults_of(item, node.item_type, (*path, index))
     elif not _fits(value, node):
-        yield bad_input(pointer(*path), f"must be {_wanted(node)}, not {_quoted_value(value)}")
+        yield _misfit(value, (node,), path)
 
 
 def _union_faults(value: object, node: msgspec.inspect.UnionType, path: tuple[Key, ...]) -> Iterator[Refusal]:
@@ -73,8 +74,16 @@ def _union_faults(value: object, node: msgspec.inspect.UnionType, path: tuple[Ke
             yield from _faults_of(value, choice, path)
             return
     if not any(_fits(value, choice) for choice in choices):
-        wanted = " or ".join(_wanted(choice) for choice in choices)
-        yield bad_input(pointer(*path), f"must be {wanted}, not {_quoted_value(value)}")
+        yield _misfit(value, choices, path)
+
+
+def _misfit(value: object, choices: Sequence[msgspec.inspect.Type], path: tuple[Key, ...]) -> Refusal:
+    """The refusal of a value that is of none of these types."""
+    wanted = " or ".join(_wanted(choice) for choice in choices)
+    figures = {name: figure for choice in choices for name, figure in _figures(choice).items()}
+    if type(value) is int:
+        figures["given"] = value
+    return bad_input(pointer(*path), f"must be {wanted}, not {_quoted_value(value)}", **figures)
 
 
 def _struct_faults(value: dict[str, Any], node: msgspec.inspect.StructType, path: tuple[Key, ...]) -> Iterator[Refusal]:
@@ -123,6 +132,21 @@ def _wanted(node: msgspec.inspect.Type) -> str:
         case msgspec.inspect.VarTupleType(min_length=low, max_length=high):
             return f"a list of {low or 0} " + (f"to {high}" if high else "or more")
     return "an object"
+
+
+def _figures(node: msgspec.inspect.Type) -> dict[str, int]:
+    """The least and the most that a type takes: of numbers, characters or items."""
+    match node:
+        case msgspec.inspect.IntType(ge=lowest, le=highest):
+            pass
+        case msgspec.inspect.StrType(min_length=lowest, max_length=highest):
+            pass
+        case msgspec.inspect.VarTupleType(min_length=lowest, max_length=highest):
+            pass
+        case _:
+            return {}
+    limits = {"lowest": lowest, "highest": highest}
+    return {name: limit for name, limit in limits.items() if limit is not None and abs(limit) != c.MAX_INTEGER}
 
 
 def _quoted_value(value: object) -> str:

@@ -71,6 +71,7 @@ def numbered_payment(state: State, payment: int, *path: str | int) -> None:
         raise bad_input(
             pointer(*path or ("payment",)),
             f"there is no payment {payment}: {state.numbered.payments} were made so far",
+            payment=payment,
             payments=state.numbered.payments,
         )
 
@@ -87,9 +88,8 @@ def missing_soul(state: State, soul: int, *path: str | int) -> Refusal:
     """The refusal of a Soul that is neither in the Aether nor on a card."""
     if 1 <= soul <= state.numbered.souls:
         return bad_input(pointer(*path), f"Soul {soul} is gone", soul=soul)
-    return bad_input(
-        pointer(*path), f"there is no Soul {soul}: {state.numbered.souls} came so far", souls=state.numbered.souls
-    )
+    came = state.numbered.souls
+    return bad_input(pointer(*path), f"there is no Soul {soul}: {came} came so far", soul=soul, souls=came)
 
 
 def named_twice(values: Sequence[object]) -> int | None:

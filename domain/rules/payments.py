@@ -107,6 +107,7 @@ def _too_little(state: State, player: str, amount: int, power: int) -> Refusal:
         f"{player} could reach {available}",
         amount=amount,
         power=power,
+        short=amount - power,
         available=available,
     )
 
@@ -127,6 +128,7 @@ def _nothing_superfluous(state: State, player: str, amount: int, spent: list[e.S
                 f"power {power} for Soulrift {amount} burns {power - amount}; {player} can pay it with power {least}",
                 amount=amount,
                 power=power,
+                excess=power - amount,
                 least=least,
             )
 
@@ -144,6 +146,7 @@ def _superfluous(spent: list[e.SpentSoul], amount: int, power: int) -> Refusal:
         f"{told}: power {power} for Soulrift {amount} leaves {excess} over",
         amount=amount,
         power=power,
+        excess=excess,
         superfluous=souls,
     )
 

@@ -93,7 +93,8 @@ def change_life(state: State, command: c.ChangeLife) -> tuple[e.AnyEvent, ...]:
 
 def life_out_of_range(*path: str | int) -> Refusal:
     """Life is never clipped (L-2), but it stays a number that every reader keeps exact."""
-    return bad_input(pointer(*path), f"the life that this leaves is beyond {c.MAX_INTEGER} either way")
+    told = f"the life that this leaves is beyond {c.MAX_INTEGER} either way"
+    return bad_input(pointer(*path), told, highest=c.MAX_INTEGER)
 
 
 def concede(state: State, command: c.Concede) -> tuple[e.AnyEvent, ...]:

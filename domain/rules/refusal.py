@@ -4,9 +4,13 @@ Lives here: the one exception that a refused command raises. A refusal is an ans
 says in a player's words what is wrong with this very command, and carries the figures of its message for programs.
 """
 
+import re
 from typing import Any
 
 import msgspec
+
+FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""A character that no text of a command may hold: a control character, or a lone surrogate."""
 
 LONGEST_PATH = 200
 """How much of a JSON Pointer is shown to people."""
@@ -28,7 +32,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer of the game, no
 
     def __str__(self) -> str:
         """In one line for people: rule, place, message."""
-        path = self.path or ""
+        path = printable(self.path or "")
         place = f" at {path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + '…'}" if path else ""
         return f"{self.rule}{place}: {self.message}"
 
@@ -43,12 +47,16 @@ def bad_input(path: str, message: str, **details: Any) -> Refusal:
 
 
 def pointer(*keys: str | int) -> str:
-    """A JSON Pointer (RFC 6901) to the value under these keys; always printable and encodable as UTF-8."""
-    return "".join("/" + printable(str(key)).replace("~", "~0").replace("/", "~1") for key in keys)
+    """A JSON Pointer (RFC 6901) to the value under these keys, with characters spelled out that no text may hold."""
+    return "".join("/" + FORBIDDEN.sub(_spelled, str(key)).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 def printable(text: str) -> str:
-    """`text` with control characters and lone surrogates spelled out, so that it may be shown and encoded."""
+    """`text` with all that cannot be seen spelled out, so that it may be shown and encoded."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\u200d" else c.encode("unicode_escape").decode() for c in text)

@@ -25,7 +25,10 @@ Path = tuple[str | int, ...]
 def ruling(state: State, command: c.Ruling) -> tuple[e.AnyEvent, ...]:
     if command.about is not None and not 1 <= command.about <= state.entries:
         raise bad_input(
-            "/about", f"there is no entry {command.about}: the match has {state.entries}", entries=state.entries
+            "/about",
+            f"there is no entry {command.about}: the match has {state.entries}",
+            entry=command.about,
+            entries=state.entries,
         )
     mended = state.copy()
     made = tuple([_judge(mended, wanted, index) for index, wanted in enumerate(command.corrections)])
@@ -72,8 +75,8 @@ def _judge(mended: State, wanted: c.Correction, index: int) -> e.MadeCorrection:
     return made
 
 
-def _no_change(path: Path, what: str) -> Refusal:
-    return bad_input(pointer(*path), f"this correction changes nothing: {what} already")
+def _no_change(path: Path, what: str, **details: Any) -> Refusal:
+    return bad_input(pointer(*path), f"this correction changes nothing: {what} already", **details)
 
 
 def _soul_rank(rank: int) -> None:
@@ -91,7 +94,7 @@ def _at_hand(state: State, soul: int, *path: str | int) -> None:
 def _life(state: State, change: c.LifeChange, path: Path) -> None:
     player = seat(state, change.player, *path, "player")
     if change.delta == 0:
-        raise _no_change((*path, "delta"), f"{change.player} has {player.life} life")
+        raise _no_change((*path, "delta"), f"{change.player} has {player.life} life", life=player.life)
     if abs(player.life + change.delta) > c.MAX_INTEGER:
         raise life_out_of_range(*path, "delta")
 
@@ -102,9 +105,9 @@ def _soul(state: State, move: c.SoulMove, path: Path) -> None:
     if isinstance(move.to, c.OnCard):
         on_battlefield(state, move.to.card, *path, "to", "card")
         if place == move.to.card:
-            raise _no_change((*path, "to"), f"Soul {move.soul} is on {place}")
+            raise _no_change((*path, "to"), f"Soul {move.soul} is on {place}", soul=move.soul)
     elif move.to == "aether" and place is None:
-        raise _no_change((*path, "to"), f"Soul {move.soul} is in the Aether")
+        raise _no_change((*path, "to"), f"Soul {move.soul} is in the Aether", soul=move.soul)
 
 
 def _new_soul(state: State, new: c.NewSoul, path: Path) -> None:
@@ -117,7 +120,8 @@ def _rank(state: State, change: c.RankCorrection, path: Path) -> None:
     _at_hand(state, change.soul, *path, "soul")
     _soul_rank(change.rank)
     if rank_of(state, change.soul) == change.rank:
-        raise _no_change((*path, "rank"), f"Soul {change.soul} is of rank {change.rank}")
+        told = f"Soul {change.soul} is of rank {change.rank}"
+        raise _no_change((*path, "rank"), told, soul=change.soul, rank=change.rank)
 
 
 def _event(state: State, change: c.EventCorrection, path: Path) -> None:
@@ -130,7 +134,8 @@ def _event(state: State, change: c.EventCorrection, path: Path) -> None:
 def _payment(state: State, change: c.PaymentCorrection, path: Path) -> None:
     numbered_payment(state, change.payment, *path, "payment")
     if change.payment not in state.payments:
-        raise bad_input(pointer(*path, "payment"), f"payment {change.payment} is not open")
+        told = f"payment {change.payment} is not open"
+        raise bad_input(pointer(*path, "payment"), told, payment=change.payment)
 
 
 def _rift(state: State, change: c.RiftCorrection, path: Path) -> None:
@@ -142,10 +147,12 @@ def _rift(state: State, change: c.RiftCorrection, path: Path) -> None:
         raise bad_input(
             pointer(*path, "highest"),
             f"through a rank {state.rift.rank} Rift come ranks up to {state.rift.rank}, not {change.highest}",
+            given=change.highest,
             highest=state.rift.rank,
         )
     if state.rift.highest == change.highest:
-        raise _no_change((*path, "highest"), f"{change.highest} is the highest rank that came through")
+        told = f"{change.highest} is the highest rank that came through"
+        raise _no_change((*path, "highest"), told, highest=change.highest)
 
 
 def _defeated(state: State, change: c.DefeatCorrection, path: Path) -> None:

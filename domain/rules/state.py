@@ -91,7 +91,8 @@ class Numbered(Struct, gc=False):
     souls: int = 0
 
 
-_by_number = attrgetter("soul")
+by_number = attrgetter("soul")
+"""By which the Souls on a card are sorted."""
 
 
 @dataclass  # not a Struct, whose fields take four times as long to assign
@@ -127,7 +128,7 @@ class State:
     def lay(self, soul: Soul, card: str) -> None:
         """Put a Soul, taken from elsewhere, on a card."""
         self.battlefield_json = None
-        insort(self.battlefield[card].souls, soul, key=_by_number)
+        insort(self.battlefield[card].souls, soul, key=by_number)
         self.holders[soul.soul] = card
 
     def copy(self) -> "State":

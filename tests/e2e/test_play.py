@@ -41,7 +41,7 @@ def test_answer_in_json_has_just_the_documented_shape(run: Run) -> None:
     (refusal,) = answer["refusals"]
     assert list(refusal) == ["line", "rule", "message", "path", "details"]
     assert (refusal["line"], refusal["rule"], refusal["path"]) == (4, "P-5", None)
-    assert refusal["details"] == {"amount": 1, "power": 6, "superfluous": [1, 2]}
+    assert refusal["details"] == {"amount": 1, "power": 6, "excess": 5, "superfluous": [1, 2]}
     state = answer["state"]
     assert list(state) == [
         *("match", "entries", "rules", "ruleset", "status", "winner", "turn", "players", "aether", "battlefield"),
@@ -130,7 +130,14 @@ def test_script_played_twice_with_ids_has_one_effect(run: Run) -> None:
 def test_lines_of_every_kind_of_file_are_read(run: Run) -> None:
     """A byte order mark, CRLF, comments, empty lines and a missing newline at the end are all well."""
     first, second = script(RELEASE).splitlines()
-    stdin = b"\xef\xbb\xbf# a comment\r\n\r\n" + first.encode() + b"\r\n   \r\n#\r\n" + second.encode()
+    stdin = (
+        b"\xef\xbb\xbf# a comment\r\n#"
+        + b"x" * 2**21
+        + b"\r\n\r\n"
+        + first.encode()
+        + b"\r\n   \r\n#\r\n"
+        + second.encode()
+    )
     answer = json.loads(run("play", "-", "--format", "json", stdin=stdin).stdout)
     assert (answer["entries"], answer["refusals"]) == (2, [])
 
@@ -179,6 +186,8 @@ BAD_LINES: dict[str, tuple[str | bytes, str]] = {
     "binary": (b"\x00\x01\x02\xfe\xff", ""),
     "latin-1": ('{"type": "release", "cause": "Ségolène"}'.encode("latin-1"), ""),
     "utf-16": ('{"type": "release"}'.encode("utf-16"), ""),
+    "a MiB of blanks before the command": (b" " * 2**20 + b'{"type": "release"}', ""),
+    "a form feed": (b"\x0c", ""),
 }
 
 

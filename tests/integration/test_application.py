@@ -16,6 +16,7 @@ import domain.application
 from domain import Refusal, State, decode_command, fold, play, state_hash
 from domain.application import EntryNotFoundError, Matches, MatchNotFoundError
 from domain.codec import CorruptRecordError
+from domain.rules import commands as c
 from domain.rules.commands import NewPlayer, Pay, StartMatch
 from domain.sqlite import sqlite_settings
 
@@ -248,6 +249,39 @@ class TestRetries:
         assert (again.match, again.repeated) == ("duel-2", True)
         assert matches.start(start(None), "d" * 64).match == "d" * 64
         assert matches.start(start(None), "d" * 64).match == "d" * 62 + "-2"
+
+    def test_unnamed_match_that_is_expected_to_be_empty(self, matches: Matches) -> None:
+        """Who expects no entries of an unnamed match means the new one, not the one that has its name already."""
+        matches.start(start(None), "duel")
+        second = matches.start(start(None, meta={"id": "s", "expect": 0}), "duel")
+        again = matches.start(start(None, meta={"id": "s", "expect": 0}), "duel")
+        assert (second.match, again.match, again.repeated) == ("duel-2", "duel-2", True)
+        with pytest.raises(Refusal) as refused:
+            matches.start(start(None, meta={"expect": 5}), "duel")
+        assert (refused.value.path, refused.value.details) == ("/meta/expect", {"entries": 0})
+
+    @pytest.mark.parametrize("unnamed", ["", "x\0y", "m" * 65, "\ud800"])
+    def test_unnamed_match_is_called_nothing_that_is_no_name(self, matches: Matches, unnamed: str) -> None:
+        """What an unnamed match is called must be a name of a match, too."""
+        with pytest.raises(Refusal) as refused:
+            matches.start(start(None), unnamed)
+        assert (refused.value.rule, refused.value.path) == ("input", "/match")
+        assert not list(matches.recorder.matches())
+
+    @pytest.mark.parametrize(
+        ("command", "where"),
+        [
+            (c.Seal(card="\ud800"), "/card"),
+            (c.ChangeLife(changes=(c.LifeChange(player="a", delta=1),), reason="x\udfff"), "/reason"),
+            (c.ChangeLife(changes=(c.LifeChange(player="\ud800", delta=1),), reason="x"), "/changes/0/player"),
+        ],
+    )
+    def test_lone_surrogate_in_a_struct(self, matches: Matches, command: Any, where: str) -> None:
+        """A command that was made in Python is refused as its JSON would be."""
+        matches.start(start())
+        with pytest.raises(Refusal) as refused:
+            matches.give("duel", command)
+        assert (refused.value.rule, refused.value.path) == ("input", where)
 
 
 class TestWriters:

@@ -111,9 +111,11 @@ def check_shown(refusal: Refusal) -> None:
     assert refusal.path is not None
     assert POINTER.fullmatch(refusal.path)
     assert 0 < len(refusal.message) < 1000
-    for shown in (refusal.message, refusal.path):
+    for shown in (refusal.message, str(refusal)):
         assert all(character.isprintable() or character == JOINER for character in shown)
-        assert shown.encode("utf-8").decode("utf-8") == shown
+    for sent in (refusal.message, refusal.path):
+        assert sent.encode("utf-8").decode("utf-8") == sent
+        assert not re.search(r"[\x00-\x1f\x7f-\x9f]", sent)
     view = refusal.view()
     assert list(view) == ["rule", "message", "path", "details"]
     assert json.loads(msgspec.json.encode(view)) == view
@@ -401,6 +403,23 @@ ODD_OBJECTS: dict[str, tuple[bytes | str, str]] = {
 def test_objects_that_are_no_commands(line: bytes | str, path: str) -> None:
     """An object that can be read is refused by the path of the first thing that is wrong with it."""
     assert refused(line).path == path
+
+
+@pytest.mark.parametrize("key", ["a\u00a0b", "\u200b", "\u2028", "\ue000", "\U0001fae9", "~/"])
+def test_path_is_the_pointer_of_the_key(key: str) -> None:
+    """A path is made of the key itself, whether it can be seen or not; what is shown to people has it spelled out."""
+    with pytest.raises(Refusal) as refused:
+        decode_command(json.dumps({"type": "seal", "card": "x", key: 1}))
+    assert refused.value.path == "/" + key.replace("~", "~0").replace("/", "~1")
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(("key", "path"), [("a\nb", "/a\\nb"), ("\ud800", "/\\ud800")])
+def test_path_spells_out_what_no_text_may_hold(key: str, path: str) -> None:
+    """Control characters and lone surrogates stand in no path."""
+    with pytest.raises(Refusal) as refused:
+        decode_command(json.dumps({"type": "seal", "card": "x", key: 1}))
+    assert refused.value.path == path
 
 
 def test_64_characters_are_counted_in_code_points() -> None:

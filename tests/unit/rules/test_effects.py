@@ -22,8 +22,8 @@ def test_E1_effect_resolves_or_fizzles_once(first: dict[str, object], second: di
 def test_E1_payment_that_never_was_is_refused(payment: int) -> None:
     """Only payments that were made have effects."""
     table = Table(*releases(0), pay("a", 1, 1))
-    table.when(resolve(payment)).refused("input", "/payment", payments=1)
-    table.when(fizzle(payment)).refused("input", "/payment", payments=1)
+    table.when(resolve(payment)).refused("input", "/payment", payment=payment, payments=1)
+    table.when(fizzle(payment)).refused("input", "/payment", payment=payment, payments=1)
 
 
 def test_E1_stays_open_over_turns() -> None:

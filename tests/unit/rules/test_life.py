@@ -50,9 +50,9 @@ def test_L2_life_is_never_clipped() -> None:
 
 def test_L2_life_stays_within_exact_numbers() -> None:
     """A life beyond 2^53 - 1 either way is refused, at its own change; up to there it is taken."""
-    table = Table(players="abc").when(lives(b=1, a=FURTHEST)).refused("input", "/changes/1/delta")
+    table = Table(players="abc").when(lives(b=1, a=FURTHEST)).refused("input", "/changes/1/delta", highest=FURTHEST)
     table.given(lives(a=FURTHEST - 30)).holds(players={"a": {"life": FURTHEST}})
-    table.given(lives(b=-FURTHEST)).when(lives(b=-31)).refused("input", "/changes/0/delta")
+    table.given(lives(b=-FURTHEST)).when(lives(b=-31)).refused("input", "/changes/0/delta", highest=FURTHEST)
     table.given(lives(b=-30)).holds(players={"b": {"life": -FURTHEST}})
 
 

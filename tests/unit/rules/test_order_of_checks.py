@@ -170,7 +170,8 @@ SHAPE_FIRST: list[tuple[Json, str]] = [
 @pytest.mark.parametrize("last", [(), (of("end_match"),)], ids=["running", "ended"])
 def test_shape_comes_first(command: Json, path: str, last: tuple[Json, ...]) -> None:
     """What is wrong with the command itself is refused before names are looked up, and also after the end."""
-    Table(*TABLE, *last, players="abc").when(command).refused(INPUT, path)
+    figures = {"/rank": {"lowest": 0, "given": -1}} if command.get("rank") == -1 else {}
+    Table(*TABLE, *last, players="abc").when(command).refused(INPUT, path, **figures.get(path, {}))
 
 
 AFTER_THE_END: list[Json] = [

@@ -19,8 +19,8 @@ def test_P1_powers_add_up_to_the_amount(ranks: list[int], amount: int) -> None:
 def test_P1_too_little_is_refused() -> None:
     """Power 3 does not pay Soulrift 4, though the player could reach 1 + 2 + 3 = 6."""
     table = Table(*releases(0, 1, 2)).when(pay("a", 4, 1, 2))
-    table.refused("P-1", amount=4, power=3, available=6)
-    table.when(pay("a", 4)).refused("P-1", amount=4, power=0, available=6)
+    table.refused("P-1", amount=4, power=3, short=1, available=6)
+    table.when(pay("a", 4)).refused("P-1", amount=4, power=0, short=4, available=6)
 
 
 @pytest.mark.parametrize("amount", [0, -1])
@@ -80,13 +80,13 @@ def test_P4_payment_for_nothing_or_for_two_things_is_refused(what: dict[str, str
 def test_P5_superfluous_soul_is_refused() -> None:
     """Power 1 + 2 for Soulrift 2 leaves 1 over: the Soul of power 1 could be left out."""
     table = Table(*releases(0, 1)).when(pay("a", 2, 1, 2))
-    table.refused("P-5", amount=2, power=3, superfluous=[1])
+    table.refused("P-5", amount=2, power=3, excess=1, superfluous=[1])
 
 
 def test_P5_every_superfluous_soul_is_named() -> None:
     """Power 1 + 2 + 1 + 4 for Soulrift 6 leaves 2 over: each Soul of power up to 2 could be left out."""
     table = Table(*releases(0, 1, 0, 3)).when(pay("a", 6, 2, 1, 4, 3))
-    table.refused("P-5", amount=6, power=8, superfluous=[2, 1, 3])
+    table.refused("P-5", amount=6, power=8, excess=2, superfluous=[2, 1, 3])
 
 
 def test_P5_strong_soul_is_the_players_choice() -> None:
@@ -103,7 +103,7 @@ def test_P5_soul_stronger_than_the_excess_is_needed() -> None:
 def test_P5_holds_for_rifts_and_reaped_souls() -> None:
     """A superfluous Soul on a card, in the payment of a Rift, is refused as well."""
     table = Table(turn(), enter("x"), *releases(2, 0), reap("x", 2)).when(open_rift("a", 3, 2, 1))
-    table.refused("P-5", amount=3, power=4, superfluous=[2])
+    table.refused("P-5", amount=3, power=4, excess=1, superfluous=[2])
 
 
 def test_P6_cost_beyond_all_open_souls_cannot_be_paid() -> None:
@@ -142,5 +142,5 @@ def test_P2_defeated_player_pays_nothing() -> None:
 @pytest.mark.parametrize("souls", [[0], [-1], [3], [1, 3]])
 def test_P1_soul_that_never_was_is_refused(souls: list[int]) -> None:
     """Numbers that were never given out name no Soul."""
-    details: dict[str, Any] = {"souls": 2}
+    details: dict[str, Any] = {"soul": souls[-1], "souls": 2}
     Table(*releases(0, 0)).when(pay("a", 1, *souls)).refused("input", f"/souls/{len(souls) - 1}", **details)

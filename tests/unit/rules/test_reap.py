@@ -18,7 +18,7 @@ def test_A1_named_souls_move_onto_a_card(kind: str) -> None:
 def test_A1_only_souls_and_cards_that_are_there() -> None:
     """A Soul that never was or is gone is not reaped, and none onto a card that is elsewhere."""
     table = Table(enter("x"), *releases(0, 0), pay("a", 1, 1))
-    table.when(reap("x", 2, 3)).refused("input", "/souls/1", souls=2)
+    table.when(reap("x", 2, 3)).refused("input", "/souls/1", soul=3, souls=2)
     table.when(reap("x", 1)).refused("input", "/souls/0", soul=1)
     table.when(reap("y", 2)).refused("input", "/card")
     table.when(reap("x", 2, by="nobody")).refused("input", "/by")

@@ -71,9 +71,9 @@ def test_R2_payment_rules_hold() -> None:
     table = Table(turn(), enter("x", "b"), *releases(0, 0, 1, 3), reap("x", 4))
     table.when(open_rift("a", 2, 1, 1)).refused("P-7", soul=1)
     table.when(open_rift("a", 2, 4)).refused("P-2", soul=4, card="x", controller="b")
-    table.when(open_rift("a", 2, 1)).refused("P-1", amount=2, power=1, available=4)
-    table.when(open_rift("a", 2, 1, 3)).refused("P-5", amount=2, power=3, superfluous=[1])
-    table.when(open_rift("a", 1, 9)).refused("input", "/souls/0", souls=4)
+    table.when(open_rift("a", 2, 1)).refused("P-1", amount=2, power=1, short=1, available=4)
+    table.when(open_rift("a", 2, 1, 3)).refused("P-5", amount=2, power=3, excess=1, superfluous=[1])
+    table.when(open_rift("a", 1, 9)).refused("input", "/souls/0", soul=9, souls=4)
     table.holds(turn={"event": None}, rift=None, gone=0)
 
 

@@ -130,15 +130,15 @@ def test_P5_overpay_any_checks_nothing() -> None:
 def test_P5_overpay_needed_is_the_rule_books() -> None:
     """With "needed", a strong Soul is a choice, a superfluous one is not."""
     table = Table(*releases(0, 3), overpay="needed")
-    table.when(pay("a", 1, 1, 2)).refused("P-5", amount=1, power=5, superfluous=[1, 2])
+    table.when(pay("a", 1, 1, 2)).refused("P-5", amount=1, power=5, excess=4, superfluous=[1, 2])
     table.when(pay("a", 1, 2)).then(of("cost_paid", power=4), of("soulburn_taken", power=3))
 
 
 def test_P5_overpay_least_takes_the_least_excess_in_reach() -> None:
     """With "least", power 4 for Soulrift 1 is refused while power 2 would do, on a card of the player's too."""
     table = Table(enter("x"), *releases(3, 1, 2), reap("x", 2), overpay="least")
-    table.when(pay("a", 1, 1)).refused("P-5", amount=1, power=4, least=2)
-    table.when(pay("a", 5, 1, 2)).refused("P-5", amount=5, power=6, least=5)
+    table.when(pay("a", 1, 1)).refused("P-5", amount=1, power=4, excess=3, least=2)
+    table.when(pay("a", 5, 1, 2)).refused("P-5", amount=5, power=6, excess=1, least=5)
     table.when(pay("a", 5, 2, 3)).then(of("cost_paid", power=5))
     table.when(pay("a", 1, 1)).then(of("cost_paid", power=4), of("soulburn_taken", power=3))
 
@@ -146,14 +146,14 @@ def test_P5_overpay_least_takes_the_least_excess_in_reach() -> None:
 def test_P5_overpay_least_is_what_this_player_could_reach() -> None:
     """Souls on another's card do not count: b has nothing but power 4 for Soulrift 1."""
     table = Table(enter("x"), *releases(3, 0), reap("x", 2), overpay="least")
-    table.when(pay("a", 1, 1)).refused("P-5", amount=1, power=4, least=1)
+    table.when(pay("a", 1, 1)).refused("P-5", amount=1, power=4, excess=3, least=1)
     table.when(pay("b", 1, 1)).then(of("cost_paid", power=4), of("soulburn_taken", power=3))
 
 
 def test_P5_overpay_least_holds_for_rifts() -> None:
     """A rank 2 Rift paid with power 3 is refused while 1 + 1 would do."""
     table = Table(turn(), *releases(2, 0, 0), overpay="least")
-    table.when(open_rift("a", 2, 1)).refused("P-5", amount=2, power=3, least=2)
+    table.when(open_rift("a", 2, 1)).refused("P-5", amount=2, power=3, excess=1, least=2)
     table.when(open_rift("a", 2, 2, 3)).then(of("event_taken"), of("cost_paid", power=2), of("rift_opened"))
 
 
@@ -161,7 +161,7 @@ def test_P1_comes_before_overpay_in_every_mode() -> None:
     """Too little is too little, whatever the ruleset says of too much."""
     for overpay in ("needed", "any", "least"):
         table = Table(*releases(0, 3), overpay=overpay).when(pay("a", 2, 1))
-        table.refused("P-1", amount=2, power=1, available=5)
+        table.refused("P-1", amount=2, power=1, short=1, available=5)
 
 
 @pytest.mark.parametrize("life", [1, 30, 1_000_000])

@@ -51,7 +51,7 @@ def test_J1_ruling_is_recorded_and_changes_nothing_recorded() -> None:
 def test_J1_ruling_is_about_an_entry_that_is_there(about: int) -> None:
     """With two entries in the match, a ruling is about the first or the second."""
     table = Table(*releases(0))
-    table.when(ruling(life("a", 1), about=about)).refused("input", "/about", entries=2)
+    table.when(ruling(life("a", 1), about=about)).refused("input", "/about", entry=about, entries=2)
     table.given(ruling(life("a", 1), about=2), ruling(life("a", 1), about=1))
 
 
@@ -130,38 +130,38 @@ def test_J2_does_what_no_rule_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("correction", "path"),
+    ("correction", "path", "details"),
     [
-        (life("a", 0), "/life/delta"),
-        ({"soul": {"soul": 1, "to": "aether"}}, "/soul/to"),
-        ({"soul": {"soul": 2, "to": to_card("x")}}, "/soul/to"),
-        ({"rank": {"soul": 1, "rank": 0}}, "/rank/rank"),
-        ({"rank": {"soul": 2, "rank": 1}}, "/rank/rank"),
-        ({"event": {"event": "rift_summoning"}}, "/event/event"),
-        ({"rift": {"highest": 0}}, "/rift/highest"),
-        (defeated("a", to=False), "/defeated/defeated"),
-        (result("running"), "/result"),
+        (life("a", 0), "/life/delta", {"life": 30}),
+        ({"soul": {"soul": 1, "to": "aether"}}, "/soul/to", {"soul": 1}),
+        ({"soul": {"soul": 2, "to": to_card("x")}}, "/soul/to", {"soul": 2}),
+        ({"rank": {"soul": 1, "rank": 0}}, "/rank/rank", {"soul": 1, "rank": 0}),
+        ({"rank": {"soul": 2, "rank": 1}}, "/rank/rank", {"soul": 2, "rank": 1}),
+        ({"event": {"event": "rift_summoning"}}, "/event/event", {}),
+        ({"rift": {"highest": 0}}, "/rift/highest", {"highest": 0}),
+        (defeated("a", to=False), "/defeated/defeated", {}),
+        (result("running"), "/result", {}),
     ],
     ids=str,
 )
-def test_J1_correction_that_changes_nothing_is_refused(correction: Json, path: str) -> None:
+def test_J1_correction_that_changes_nothing_is_refused(correction: Json, path: str, details: Json) -> None:
     """A correction to what is so already is no correction."""
-    Table(*BOARD).when(ruling(correction)).refused("input", f"/corrections/0{path}")
+    Table(*BOARD).when(ruling(correction)).refused("input", f"/corrections/0{path}", **details)
 
 
 @pytest.mark.parametrize(
     ("correction", "path", "details"),
     [
         (life("nobody", 1), "/life/player", {}),
-        (life("a", 2**53 - 1), "/life/delta", {}),
-        ({"soul": {"soul": 5, "to": "aether"}}, "/soul/soul", {"souls": 4}),
+        (life("a", 2**53 - 1), "/life/delta", {"highest": 2**53 - 1}),
+        ({"soul": {"soul": 5, "to": "aether"}}, "/soul/soul", {"soul": 5, "souls": 4}),
         ({"soul": {"soul": 1, "to": to_card("z")}}, "/soul/to/card", {}),
         ({"new_soul": {"rank": 0, "to": to_card("z")}}, "/new_soul/to/card", {}),
-        ({"rank": {"soul": 0, "rank": 1}}, "/rank/soul", {"souls": 4}),
-        ({"payment": {"payment": 3}}, "/payment/payment", {"payments": 2}),
-        ({"payment": {"payment": 2}}, "/payment/payment", {}),
-        ({"rift": {"highest": 3}}, "/rift/highest", {"highest": 2}),
-        ({"rift": {"highest": -1}}, "/rift/highest", {"highest": 2}),
+        ({"rank": {"soul": 0, "rank": 1}}, "/rank/soul", {"soul": 0, "souls": 4}),
+        ({"payment": {"payment": 3}}, "/payment/payment", {"payment": 3, "payments": 2}),
+        ({"payment": {"payment": 2}}, "/payment/payment", {"payment": 2}),
+        ({"rift": {"highest": 3}}, "/rift/highest", {"given": 3, "highest": 2}),
+        ({"rift": {"highest": -1}}, "/rift/highest", {"given": -1, "highest": 2}),
         (defeated("nobody"), "/defeated/player", {}),
         (result("ended", winner="nobody"), "/result/winner", {}),
     ],
@@ -186,15 +186,16 @@ def test_J1_later_correction_sees_what_the_earlier_did() -> None:
     new: Json = {"new_soul": {"rank": 1, "to": "aether"}}
     move: Json = {"soul": {"soul": 1, "to": to_card("x")}}
     table = Table(enter("x"))
-    table.when(ruling(move, new)).refused("input", "/corrections/0/soul/soul", souls=0)
-    table.when(ruling(new, move, move)).refused("input", "/corrections/2/soul/to")
+    table.when(ruling(move, new)).refused("input", "/corrections/0/soul/soul", soul=1, souls=0)
+    table.when(ruling(new, move, move)).refused("input", "/corrections/2/soul/to", soul=1)
     table.given(ruling(new, move, {"rank": {"soul": 1, "rank": 2}})).holds(battlefield={"x": {"souls": [soul(1, 2)]}})
 
 
 def test_J1_there_and_back_are_two_changes() -> None:
     """Each correction changes something where it stands, though all of them together do not."""
     table = Table().given(ruling(life("a", 3), life("a", -3))).holds(players={"a": {"life": 30}})
-    table.when(ruling(life("a", 2**53 - 31), life("a", 1))).refused("input", "/corrections/1/life/delta")
+    beyond = table.when(ruling(life("a", 2**53 - 31), life("a", 1)))
+    beyond.refused("input", "/corrections/1/life/delta", highest=2**53 - 1)
 
 
 def test_J3_defeat_and_end_are_judged_once_at_the_end() -> None:
