@@ -36,6 +36,9 @@ from domain.recorder import (
 WRITERS = "store_writers"
 """The table that is PostgreSQL's alone: for each open application, the number of its last append."""
 
+_BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
+"""Whatever the database's default is: what is read behind a lock must be as it is once the lock is there."""
+
 _LOCK_LOG = b"SELECT pg_advisory_xact_lock(1, 'stored_events'::regclass::oid::int)"
 _LOCK_SCHEMA = b"SELECT pg_advisory_xact_lock(2, hashtext(current_schema()))"
 _NO_LIMIT = b"SELECT set_config('statement_timeout', '0', true) WHERE current_setting('statement_timeout') = %s"
@@ -121,6 +124,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
             made.as_bytes() for made in all_statements if made.as_bytes().startswith((b"CREATE TABLE", b"CREATE U"))
         ]
         with self.datastore.get_connection() as connection, connection.transaction():
+            connection.execute(b"SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.execute(_LOCK_SCHEMA)
             there = {row["relname"] for row in connection.execute(_TABLES, (list(self.TABLES), self.datastore.schema))}
             if there == self.TABLES:
@@ -140,7 +144,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
     def writing(self, match: str) -> Iterator[None]:
         """A transaction with the lock of this match from its beginning."""
         try:
-            with self.datastore.joined(b"BEGIN", match):
+            with self.datastore.joined(_BEGIN, match):
                 yield
         except (OperationalError, InterfaceError) as error:
             if isinstance(error, ConnectionLostError | OutcomeUnknownError) or not is_lost(error):
@@ -200,7 +204,7 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
         if self.datastore.is_joined:
             self._append(stored_events, command_ids)
             return None
-        with self.datastore.joined(b"BEGIN"):
+        with self.datastore.joined(_BEGIN):
             inserted = self._append(stored_events, command_ids, " RETURNING notification_id")
             return [position for (position,) in inserted.fetchall()] if inserted else []
 

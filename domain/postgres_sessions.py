@@ -225,7 +225,9 @@ class Datastore(PostgresDatastore):
                     connection.execute(b"COMMIT")
             except BaseException as error:
                 if not _broken(connection):
-                    if connection.info.transaction_status != TransactionStatus.IDLE:
+                    if isinstance(error, psycopg.Error):  # of what was sent behind it nobody knows what is prepared
+                        connection.close()
+                    elif connection.info.transaction_status != TransactionStatus.IDLE:
                         connection.execute(b"ROLLBACK")
                     raise
                 if not committing:

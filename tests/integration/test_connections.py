@@ -747,3 +747,41 @@ def failure(ask: Callable[[], object]) -> tuple[float, str]:
     with pytest.raises(PersistenceError) as failed:
         ask()
     return time.monotonic() - begin, str(failed.value)
+
+
+def with_option(name: str, option: str) -> str:
+    """A connection string with one more setting of its sessions."""
+    return make_conninfo(name, options=f"{conninfo_to_dict(name)['options']} -c {option}")
+
+
+class TestGoingOn:
+    """What a server refuses once is no matter to what is asked of it later."""
+
+    @pytest.mark.parametrize("good", [0, 5, 7])
+    def test_failed_appends_leave_nothing_behind(self, postgres_store: str, good: int) -> None:
+        """Commands that fail since somebody has locked the table leave connections on which all later ones work."""
+        name = with_option(postgres_store, "lock_timeout=20")
+        with store.create(name) as matches:
+            matches.start(start())
+            for _ in range(good):
+                matches.give("duel", release())
+            with psycopg.connect(postgres_store) as other:
+                other.execute("LOCK TABLE stored_events IN SHARE MODE")
+                for _ in range(5):
+                    with pytest.raises(OperationalError, match="lock timeout"):
+                        matches.give("duel", release())
+            for number in range(20):
+                assert matches.give("duel", release()).entry.number == 2 + good + number
+        assert_sound(postgres_store, entries=21 + good, rows=21 + good)
+
+    @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+    def test_database_with_another_isolation(self, postgres_store: str, level: str) -> None:
+        """Players of one match take turns, whatever the database's sessions isolate by default."""
+        name = with_option(postgres_store, "default_transaction_isolation=" + level.replace(" ", "\\ "))
+        with ExitStack() as opened, ThreadPoolExecutor(3) as pool:
+            players = [opened.enter_context(store.create(name)) for _ in range(3)]
+            assert players[0].recorder.query("SHOW default_transaction_isolation") == [(level,)]
+            players[0].start(start())
+            for given in [pool.submit(lambda m: [m.give("duel", release()) for _ in range(15)], m) for m in players]:
+                given.result()
+        assert_sound(postgres_store, entries=46, rows=46)
