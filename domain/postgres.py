@@ -24,7 +24,10 @@ from domain.postgres_sessions import ANSWER_SECONDS, LIMITS, Datastore, display_
 from domain.recorder import (
     EVENTS,
     ID_TABLES,
+    IDENTITY,
+    INCOMPLETE,
     LATER_TABLES,
+    OPENINGS,
     SETTINGS,
     SNAPSHOTS,
     ConnectionLostError,
@@ -46,6 +49,17 @@ _CREATE_WRITERS = b"CREATE TABLE IF NOT EXISTS store_writers (writer text PRIMAR
 _TABLES = (
     b"SELECT relname FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
     b"WHERE relname = ANY(%s) AND nspname = %s"
+)
+
+
+_ELSEWHERE = (
+    b"SELECT min(nspname) FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
+    b"WHERE relname = 'store_format' AND nspname <> %s AND "
+    b"(SELECT source FROM pg_settings WHERE name = 'search_path') IN ('default', 'configuration file')"
+)
+_SHADOWED = (
+    b"SELECT min(relname) FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid "
+    b"WHERE pg_class.oid = ANY (SELECT to_regclass(name) FROM unnest(%s::text[]) AS wanted (name)) AND nspname <> %s"
 )
 
 
@@ -132,9 +146,48 @@ class PostgresMatchRecorder(_Inserting, PostgresApplicationRecorder, MatchRecord
             if there:
                 message = f"the schema {self.datastore.schema} has another program's table {min(there)}"
                 raise StoreError(message)
+            self._refuse_elsewhere(f"; name the schema {self.datastore.schema} likewise to make another one there")
             ours = [*ID_TABLES, *LATER_TABLES]
             for statement in [*tables, _CREATE_WRITERS, *map(str.encode, ours)]:
                 connection.execute(statement)
+
+    def refuse_other_formats(self) -> None:
+        """See that this is a store, of a format that this program knows, and the one that is meant.
+
+        Raises:
+            StoreError: it is not; or a table of it is hidden by another schema's, or the store is in another schema.
+
+        """
+        if not self.tables():
+            self._refuse_elsewhere("")
+        super().refuse_other_formats()
+        names = [*self.TABLES, INCOMPLETE, OPENINGS, IDENTITY]
+        ((shadowed,),) = self.query(_SHADOWED.decode().replace("%s", "?"), (names, self.datastore.schema))
+        if shadowed is not None:
+            message = (
+                f"another schema in its search_path has a table {shadowed}, too, "
+                f"in front of that of the schema {self.datastore.schema}"
+            )
+            raise StoreError(message)
+
+    def _refuse_elsewhere(self, otherwise: str) -> None:
+        """Refuse a connection whose search_path nobody chose, where there is a store in another schema.
+
+        So it is with a database that was restored under another name.
+        """
+        schema = self.datastore.schema
+        ((other,),) = self.query(_ELSEWHERE.decode().replace("%s", "?"), (schema,))
+        if other is not None:
+            message = (
+                f"there is a store in the schema {other}, and none in {schema}: "
+                f"name that schema, ?options=-csearch_path%3D{other}{otherwise}"
+            )
+            raise StoreError(message)
+
+    @property
+    def schema(self) -> str:
+        """The schema in which the tables are."""
+        return self.datastore.schema
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a SELECT."""

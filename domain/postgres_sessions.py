@@ -163,6 +163,7 @@ class Datastore(PostgresDatastore):
             with psycopg.connect(self._conninfo, autocommit=True) as connection:
                 schema = connection.execute(_SCHEMA).fetchone()
                 version = connection.info.server_version // 10_000
+                encoding = connection.info.parameter_status("server_encoding")
                 if connection.execute(b"SHOW synchronous_commit").fetchone() == ("off",):
                     log.warning("synchronous_commit is off: what was acknowledged can get lost in a crash")
         except psycopg.Error as error:
@@ -170,8 +171,11 @@ class Datastore(PostgresDatastore):
         if version < OLDEST_SERVER:
             message = f"the server is PostgreSQL {version}; {OLDEST_SERVER} is the oldest that will do"
             raise StoreError(message)
+        if encoding != "UTF8":
+            message = f"the database is in {encoding}, which cannot hold every name; make one with ENCODING 'UTF8'"
+            raise StoreError(message)
         if schema is None or schema[0] is None:
-            message = "the search_path of this connection names no schema that exists"
+            message = "the search_path of this connection names no schema that exists, or none that its role may use"
             raise StoreError(message)
         return str(schema[0])
 
@@ -310,6 +314,7 @@ def _with_defaults(conninfo: str) -> str:
     """The connection string, with a limit to the time of connecting and with signs of life, unless it has its own.
 
     What a service's file says of signs of life would be overruled by what stands in the string, so then it has none.
+    The client's encoding is the one in which every text can be sent.
     """
     given = conninfo_to_dict(conninfo)
     defaults: dict[str, str | int] = {
@@ -318,7 +323,8 @@ def _with_defaults(conninfo: str) -> str:
     }
     if "service" not in given and not os.environ.get("PGSERVICE"):
         defaults |= SIGNS_OF_LIFE
-    return make_conninfo(conninfo, **{name: value for name, value in defaults.items() if name not in given})
+    missing = {name: value for name, value in defaults.items() if name not in given}
+    return make_conninfo(conninfo, **missing, client_encoding="UTF8")
 
 
 def is_keyword(word: str) -> bool:

@@ -149,6 +149,11 @@ class MatchRecorder(ApplicationRecorder):
         """
         return None
 
+    @property
+    def schema(self) -> str | None:
+        """The schema in which the tables are, where the database has schemas."""
+        return None
+
     @abstractmethod
     def integrity(self) -> list[str]:
         """What the database itself finds wrong with its files."""

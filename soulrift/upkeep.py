@@ -37,7 +37,9 @@ def init(name: str) -> None:
         raise click.UsageError(message)
     output = Output()
     with store.create(name) as matches:
-        output.line(f"{matches.env['STORE']} is a store of format {FORMAT}")
+        schema = matches.recorder.schema
+        where = f", in the schema {schema}" if schema else ""
+        output.line(f"{matches.env['STORE']} is a store of format {FORMAT}{where}")
     if store.is_postgres(name):
         for line in _ROLES.splitlines():
             output.line(line)

@@ -749,6 +749,46 @@ def failure(ask: Callable[[], object]) -> tuple[float, str]:
     return time.monotonic() - begin, str(failed.value)
 
 
+class TestWhichStore:
+    """A connection that leads to another store than the one that is meant, or to parts of two."""
+
+    def test_restored_into_another_database(self, own_server: Server) -> None:
+        """Where nobody says which schema, a store in another one is named, and none is made beside it."""
+        sql(own_server.url, "CREATE DATABASE restored")
+        name = make_conninfo(own_server.url, dbname="restored")
+        sql(name, "CREATE SCHEMA games")
+        named = make_conninfo(name, options="-csearch_path=games")
+        with store.create(named) as matches:
+            matches.start(start())
+        for opener in (store.open_to_read, store.open_to_write, store.create):
+            with pytest.raises(click.UsageError, match=r"store in the schema games.*\?options=-csearch_path%3Dgames"):
+                opener(name)
+        with store.create(make_conninfo(name, options="-csearch_path=public")) as another:
+            assert not another.has("duel")
+        with store.open_to_read(named) as matches:
+            assert matches.has("duel")
+
+    def test_hidden_table(self, own_store: str) -> None:
+        """A table of another schema that would be taken for one of the store's is named."""
+        with store.create(own_store):
+            pass
+        sql(own_store, "DROP SCHEMA IF EXISTS evil CASCADE")
+        sql(own_store, "CREATE SCHEMA evil")
+        sql(own_store, "CREATE TABLE evil.command_ids (originator_id text, command_id text, originator_version bigint)")
+        schema = sql(own_store, "SELECT current_schema()")[0][0]
+        with pytest.raises(click.UsageError, match=f"table command_ids, too, in front of that of the schema {schema}"):
+            store.open_to_read(make_conninfo(own_store, options=f"-csearch_path=evil,{schema}"))
+
+    def test_encodings(self, own_server: Server, own_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whatever encoding the client would have, any name goes through; a database that cannot is refused."""
+        monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")
+        with store.create(own_store) as matches:
+            assert matches.start(start("Дуэль")).match == "Дуэль"
+        sql(own_server.url, "CREATE DATABASE western ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+        with pytest.raises(click.UsageError, match="the database is in LATIN1"):
+            store.create(make_conninfo(own_server.url, dbname="western"))
+
+
 def with_option(name: str, option: str) -> str:
     """A connection string with one more setting of its sessions."""
     return make_conninfo(name, options=f"{conninfo_to_dict(name)['options']} -c {option}")

@@ -407,7 +407,8 @@ class TestInit:
         """It says the same each time, and leaves what is there as it is."""
         upkeep.init(durable_store)
         first = capsys.readouterr().out
-        assert "is a store of format 1\n" in first
+        schema = store.is_postgres(durable_store) and sql(durable_store, "SELECT current_schema()")[0][0]
+        assert ("is a store of format 1" + (f", in the schema {schema}" if schema else "") + "\n") in first
         with store.open_to_write(durable_store) as matches:
             matches.start(start())
             matches.give("duel", release(1, id="a"))
