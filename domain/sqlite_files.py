@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,16 +45,75 @@ def opened_in_turn(opening: Callable[[], T]) -> T:
             time.sleep(PAUSE)
 
 
-def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqlite3.Connection:
-    """A connection that changes neither the file nor its write-ahead log.
+class Reader(sqlite3.Connection):
+    """A connection that changes neither a file nor its write-ahead log."""
 
-    Where nothing can be written and nothing is in the log, SQLite needs to be told that nobody else writes either.
+    _alone: tuple[Path, tuple[object, ...]] | None = None
+
+    def expects_nobody(self, path: Path) -> None:
+        """Note how the file is, of which SQLite was told that nobody writes it."""
+        self._alone = path, _as_it_is(path)
+
+    def see_alone(self) -> None:
+        """See that really nobody has written meanwhile: what was read is of one moment.
+
+        Raises:
+            OperationalError: somebody has.
+
+        """
+        if self._alone and _as_it_is(self._alone[0]) != self._alone[1]:
+            message = (
+                f"somebody wrote {self._alone[0]} while it was read, and this user may not see who: try again, "
+                "or let this user write its folder"
+            )
+            raise OperationalError(message)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file there is under this name; null if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _as_it_is(path: Path) -> tuple[object, ...]:
+    """What changes of a file and its log when somebody writes: who it is, size, time, SQLite's counter."""
+    found = path.stat()
+    with path.open("rb") as file:
+        counter = file.read(28)[24:]
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, counter, _size(path, "-wal")
+
+
+def _size(path: Path, ending: str) -> int:
+    """The bytes of a file beside this one; 0 if there is none."""
+    beside = Path(f"{path}{ending}")
+    return beside.stat().st_size if beside.exists() else 0
+
+
+def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> Reader:
+    """A connection that changes neither the file nor its write-ahead log, which may be a link's.
+
+    Where nothing can be written and nothing is in the log, SQLite needs to be told that nobody else writes either; then
+    it is seen by `see_alone` whether that was so.
+
+    Raises:
+        sqlite3.OperationalError: it cannot be opened.
+        StoreError: a transaction that was interrupted must be undone first.
+
     """
-    name = path.absolute().as_uri()
+    path = path.resolve()
+    name = path.as_uri()
 
-    def opened(how: str) -> sqlite3.Connection:
+    def opened(how: str) -> Reader:
         return sqlite3.connect(
-            f"{name}?{how}", uri=True, check_same_thread=False, isolation_level=None, timeout=lock_timeout
+            f"{name}?{how}",
+            uri=True,
+            check_same_thread=False,
+            isolation_level=None,
+            timeout=lock_timeout,
+            factory=Reader,
         )
 
     connection = opened("mode=ro")
@@ -62,11 +121,25 @@ def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> sqli
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         connection.close()
-        log = Path(f"{path}-wal")
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY or not path.exists() or (log.exists() and log.stat().st_size):
+        if error.sqlite_errorcode & PRIMARY_CODE == sqlite3.SQLITE_BUSY or not path.exists() or _size(path, "-wal"):
             raise
+        if _size(path, "-journal"):
+            message = (
+                f"{path}-journal holds what an interrupted transaction changed: "
+                "`soulrift init`, by a user who may write the store, undoes it"
+            )
+            raise StoreError(message) from error
         connection = opened("mode=ro&immutable=1")
+        connection.expects_nobody(path)
     return connection
+
+
+def undo_interrupted(path: Path) -> None:
+    """Let SQLite undo what a transaction left half done, as it does for who may write; else `look_at` tells of it."""
+    path = path.resolve()
+    if path.exists() and _size(path, "-journal"):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
 
 
 def look_at(path: Path, *, missing_ok: bool) -> None:
@@ -76,7 +149,12 @@ def look_at(path: Path, *, missing_ok: bool) -> None:
         StoreError: it is something else, or not there and not to be made, or cannot be made there.
 
     """
-    if not path.exists():
+    try:
+        there_is_one = path.exists()
+    except PermissionError:
+        message = f"this user may not look into the folder of {path}"
+        raise StoreError(message) from None
+    if not there_is_one:
         if not missing_ok:
             message = f"there is no store {path}"
             raise StoreError(message)
@@ -84,16 +162,17 @@ def look_at(path: Path, *, missing_ok: bool) -> None:
             message = f"there is no folder for the store {path}"
             raise StoreError(message)
         return
-    if path.is_dir():
-        message = "it is a folder"
+    if not path.is_file():
+        message = "it is a folder" if path.is_dir() else "it is no plain file"
         raise StoreError(message)
     try:
         with closing(read_only_connection(path)) as connection:
             there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-    except sqlite3.OperationalError as error:
-        raise OperationalError(LOCKED if error.sqlite_errorcode == sqlite3.SQLITE_BUSY else error) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        message = f"it cannot be read: {error}"
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise OperationalError(LOCKED) from error
+        reason = str(error) if os.access(path, os.R_OK) else "this user has no right to"
+        message = f"it cannot be read: {reason}"
         raise StoreError(message) from None
     if there and not there >= MatchRecorder.TABLES:
         message = f"it is another program's database: it has no table {min(MatchRecorder.TABLES - there)}"
@@ -120,6 +199,7 @@ def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> Non
             theirs.execute("BEGIN")
             theirs.execute("SELECT 1 FROM sqlite_master").fetchone()  # from here on it is one moment that is seen
             theirs.backup(ours, pages=BACKUP_PAGES, progress=lambda _, left, pages: advance(pages - left, pages))
+            theirs.see_alone()
             ours.execute("PRAGMA journal_mode=DELETE")
         with partial.open("rb+") as written:
             os.fsync(written.fileno())

@@ -31,7 +31,10 @@ from soulrift.terminal import Bar, Output, bar, complain
 from soulrift.verifying import STATUS, told
 
 AT_ONCE = 2_000
-"""So many entries, at most, are stored in one transaction: other writers wait for some hundredths of a second."""
+"""So many entries, at most, are stored in one transaction: other writers wait for some hundredths of a second.
+
+By this number, which stays as it is, a check knows where an import can have been interrupted.
+"""
 
 
 # ------------------------------------------------------------ export
@@ -94,7 +97,10 @@ def destination(out: str, db: str, *, replace: bool, compress: bool = True) -> I
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         message = f"{out} is no plain file that could be replaced"
         raise click.UsageError(message)
-    of_store = [Path(db + end) for end in ("", "-wal", "-shm", ".views", ".views-wal", ".views-shm", ".views.lease")]
+    of_store = [
+        Path(os.path.realpath(db) + end)
+        for end in ("", "-wal", "-shm", ".views", ".views-wal", ".views-shm", ".views.lease")
+    ]
     if path.exists() and any(each.exists() and each.samefile(path) for each in of_store if not store.is_postgres(db)):
         message = f"{out} belongs to the store itself"
         raise click.UsageError(message)
@@ -230,6 +236,7 @@ def _import(matches: Matches, recording: Recording, proof: _Proof) -> Imported:
         if known is not None:
             return Imported(name, "refused", 0, verified.verdict, known)
         if tree.size == entries:
+            _finish(matches, match, proof)
             added = matches.add_openings(name, proof.openings) if proof.openings else 0
             return Imported(name, "there", entries, verified.verdict, reason, added)
     try:
@@ -239,6 +246,17 @@ def _import(matches: Matches, recording: Recording, proof: _Proof) -> Imported:
     if not as_proven:
         return Imported(name, "damaged", 0, "damaged", _CHANGED)
     return Imported(name, "imported", entries, verified.verdict, reason, len(proof.openings))
+
+
+def _finish(matches: Matches, match: Match, proof: _Proof) -> None:
+    """A match whose record is there, and is not the beginning of another one that is, takes commands from now on."""
+    recorder = matches.recorder
+    if recorder.incomplete(match.id) is None:
+        return
+    with recorder.writing(match.id):
+        is_all = proof.verified.verdict == "exact" and recorder.last_version(match.id) == match.version
+        if is_all or recorder.incomplete(match.id) == proof.record:
+            recorder.mark_incomplete(match.id, None)
 
 
 def _store(matches: Matches, match: Match, tree: Tree, lines: Iterator[bytes], proof: _Proof) -> bool:

@@ -92,6 +92,9 @@ def _opened(store: str, *, create: bool, read_only: bool) -> Matches:
             return Matches(sqlite_settings(store))
         path = _file(store, create=create)
         return Matches(sqlite_settings(str(path), create=create, read_only=read_only))
+    except PermissionError as error:
+        message = f"{store} cannot be opened as a store: {error.strerror}: {error.filename}"
+        raise click.UsageError(message) from None
     except StoreError as error:
         name = "the database" if is_postgres(store) else store  # a connection string may hold a password
         message = f"{name} cannot be opened as a store: {error}"
@@ -108,7 +111,7 @@ def _postgres_settings(store: str, *, create: bool) -> dict[str, str]:
 
 
 def _file(store: str, *, create: bool) -> Path:
-    path = Path(store).absolute()
+    path = Path(store).resolve()  # as SQLite takes it, which keeps its log beside the file itself
     if create and not path.parent.is_dir():
         message = f"there is no folder for the store {store}"
         raise click.UsageError(message)

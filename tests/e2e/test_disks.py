@@ -25,6 +25,7 @@ from eventsourcing.persistence import PersistenceError
 import domain.application
 import domain.postgres_sessions
 from domain.application import Matches
+from domain.sqlite_files import read_only_connection
 from soulrift import store as stores
 from soulrift.cli import run as run_program
 from tests.e2e.conftest import Run
@@ -265,6 +266,113 @@ class TestReadOnly:
                 assert statuses(str(path)) == [0, 0, 0]
                 assert_error_in_one_line(run("play", str(two.path), "--db", str(path)), "readonly")
             assert_everything_once(str(path), one)
+
+    def test_written_while_read(self, tmp_path: Path, run: Run, one: Chapter, two: Chapter) -> None:
+        """Who may not see the writers is not shown two moments of the file as one, and gets no copy of it."""
+        path, shown = tmp_path / "own" / "store.db", tmp_path / "shown"
+        path.parent.mkdir()
+        shown.mkdir()
+        assert run("play", str(one.path), "--db", str(path)).returncode == 0
+        with mounted(shown, "--bind", str(path.parent)):
+            subprocess.run(["mount", "-o", "remount,ro,bind", str(shown)], check=True)  # noqa: S607
+            with stores.open_to_read(str(shown / "store.db")) as reader:
+                assert reader.has("one")
+                told = pytest.raises(PersistenceError, match="while it was read")
+                with told, reader.recorder.reading():
+                    assert run("play", str(two.path), "--db", str(path)).returncode == 0
+            with closing(read_only_connection(shown / "store.db")) as connection:
+                run("play", "-", "--match", "two", "--db", str(path), stdin='{"type": "release"}')
+                with pytest.raises(PersistenceError, match="while it was read"):
+                    connection.see_alone()
+            assert statuses(str(shown / "store.db")) == [0, 0, 0]
+
+    def test_interrupted_transaction(self, tmp_path: Path, run: Run, one: Chapter) -> None:
+        """What a transaction left half done is not shown: somebody who may write undoes it first."""
+        with disk(tmp_path / "disk", 10) as place:
+            path = place / "store.db"
+            assert run("play", str(one.path), "--db", str(path)).returncode == 0
+            with closing(sqlite3.connect(path)) as file:
+                file.execute("PRAGMA journal_mode=DELETE")
+            rows, copy = entries_of(path), place / "copy.db"
+            with closing(sqlite3.connect(path, isolation_level=None)) as file:
+                file.execute("PRAGMA cache_size=2")
+                file.execute("BEGIN")
+                file.execute("DELETE FROM stored_events WHERE originator_version > 1")
+                for end in ("", "-journal"):
+                    shutil.copy(f"{path}{end}", f"{copy}{end}")
+                file.execute("ROLLBACK")
+            remount(place, "ro")
+            for command in (("check",), ("show", "one"), ("backup", str(tmp_path / "backup.db"))):
+                done = run(*command, "--db", str(copy))
+                assert (done.returncode, done.stdout) == (2, ""), command
+                assert "interrupted transaction" in done.stderr
+            remount(place, "rw")
+            assert run("init", "--db", str(copy)).returncode == 0
+            assert (entries_of(copy), statuses(str(copy))) == (rows, [0, 0, 0])
+
+
+def entries_of(path: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as file:
+        return file.execute("SELECT * FROM stored_events ORDER BY rowid").fetchall()
+
+
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_file_that_is_another_one(tmp_path: Path, run: Run, one: Chapter, two: Chapter, how: str) -> None:
+    """Into a file that is not there any more under its name nothing is stored, and nothing is said to be."""
+    path, other = tmp_path / "store.db", tmp_path / "other.db"
+    assert run("play", str(two.path), "--db", str(other)).returncode == 0
+    with stores.open_to_write(str(path)) as matches:
+        start, *rest = one.path.read_text().splitlines()
+        matches.start(start)
+        if how == "removed":
+            path.unlink()
+        else:
+            other.replace(path) if how == "replaced" else path.rename(tmp_path / "away.db")
+        for command in rest[:2]:
+            with pytest.raises(PersistenceError, match="moved away or replaced"):
+                matches.give("one", command)
+
+
+def test_store_by_a_link(tmp_path: Path, run: Run, one: Chapter, two: Chapter) -> None:
+    """A link leads to the file and to the log beside it, of which nothing is overwritten."""
+    path, link = tmp_path / "real" / "store.db", tmp_path / "link" / "games.db"
+    path.parent.mkdir()
+    link.parent.mkdir()
+    link.symlink_to(path)
+    with Player(library(str(path), one.path)) as player:
+        player.wait_for(50)
+        player.kill()
+        player.end()
+    assert Path(f"{path}-wal").stat().st_size
+    done = run("export", "one", "-o", f"{path}-wal", "--force", "--db", str(link))
+    assert done.returncode == 2
+    assert "belongs to the store itself" in done.stderr
+    with mounted(path.parent, "--bind", str(path.parent)):
+        Path(f"{path}-shm").unlink(missing_ok=True)
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(path.parent)], check=True)  # noqa: S607
+        assert run("check", "--db", str(link)).returncode == run("check", "--db", str(path)).returncode != 0
+    assert run("play", str(one.path), "--db", str(link)).returncode == 0
+    assert run("play", str(two.path), "--db", str(link)).returncode == 0
+    assert run("check", "--db", str(path)).stdout.startswith("sound: 2 matches")
+
+
+@pytest.mark.parametrize("place", ["fifo", "/dev/null"])
+def test_what_is_no_plain_file_is_no_store(tmp_path: Path, run: Run, place: str) -> None:
+    """A pipe or a device is told to be no store, and is not waited for."""
+    os.mkfifo(tmp_path / "fifo")
+    for command in (("check",), ("init",), ("show", "one")):
+        done = run(*command, "--db", str(tmp_path / place))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "no plain file" in done.stderr
+
+
+@pytest.mark.parametrize("name", [":memory:.db", "a file?mode=memory"])
+def test_file_that_is_called_like_memory(tmp_path: Path, run: Run, one: Chapter, name: str) -> None:
+    """A file is a file, whatever is in its name: it has a log, and outlasts the program."""
+    path = tmp_path / name
+    assert run("play", str(one.path), "--db", str(path)).returncode == 0
+    assert path.read_bytes()[18:20] == b"\x02\x02", "SQLite's sign of a write-ahead log"
+    assert statuses(str(path)) == [0, 0, 0]
 
 
 def test_locked_store_is_told_in_ten_seconds(tmp_path: Path, run: Run, one: Chapter, two: Chapter) -> None:

@@ -103,7 +103,7 @@ class TestInit:
         assert (second.returncode, second.stderr, second.stdout) == (0, "", first.stdout)
         name, told = first.stdout.splitlines()[0].split(" is a store of ")
         assert conninfo_to_dict(name) == conninfo_to_dict(postgres_store)
-        assert told == "format 1"
+        assert told == f"format 1, in the schema {str(conninfo_to_dict(postgres_store)['options']).split('=')[1]}"
         assert PASSWORD not in first.stdout
         to_play, to_read = rights(first.stdout)
         assert "SELECT, INSERT ON stored_events, stored_snapshots, command_ids, openings" in to_play
