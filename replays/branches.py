@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct
 from domain.codec import CorruptRecordError
 from domain.rules import AnyCommand, AnyEvent, Refusal, State, decode_command
 from domain.rules.commands import StartMatch, tag_of
+from domain.rules.shape import as_a_whole
 from domain.rules.versions import rules_of
 from replays.diff import Standing, standing
 from replays.differences import Difference, differences_of
@@ -93,8 +94,9 @@ def what_if(lines: Iterable[bytes], change: Change) -> WhatIf:
 
 def _recorded_command(line: bytes, number: int) -> _Recorded:
     try:
-        return _recorded(line)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        recorded = _recorded(line)
+        return _Recorded(as_a_whole(recorded.command), recorded.entry)
+    except (msgspec.MsgspecError, RecursionError, Refusal) as error:
         message = f"the command of entry {number} cannot be read: {error}"
         raise CorruptRecordError(message) from None
 

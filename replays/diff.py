@@ -112,7 +112,7 @@ def _content(line: bytes) -> dict[str, Any]:
             if naming["type"] in {"start_match", "match_started"}:
                 naming.pop("match", None)
                 naming.pop("origin", None)
+        return {"command": command, "events": events, "state": entry["state_hash"]}
     except (msgspec.MsgspecError, RecursionError, AttributeError, LookupError, TypeError) as error:
         message = f"an entry that differs cannot be read: {error!r}"
         raise CorruptRecordError(message) from None
-    return {"command": command, "events": events, "state": entry["state_hash"]}

@@ -99,7 +99,7 @@ def _decompressed(file: BinaryIO, head: bytes, *, zstandard: bool) -> Iterator[b
     source = cast("BinaryIO", hashed)
     try:
         with zstd.ZstdFile(source) if zstandard else gzip.GzipFile(fileobj=source) as content:
-            while chunk := content.read(_CHUNK):
+            while chunk := content.read1(_CHUNK):  # what is whole, though the end be missing
                 yield chunk
     except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
         message = f"the compressed bytes are damaged: {error}"

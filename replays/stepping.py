@@ -114,12 +114,16 @@ def entry_of(line: bytes) -> Entry:
     """The entry of a line.
 
     Raises:
-        msgspec.MsgspecError: it is none, or has an event that this program does not know.
+        CorruptRecordError: it is none, or has an event that this program does not know.
 
     """
-    read = _line(line)
-    jsons = tuple([bytes(event) for event in read.events])
-    events = tuple([_event(event) for event in jsons])
+    try:
+        read = _line(line)
+        jsons = tuple([bytes(event) for event in read.events])
+        events = tuple([_event(event) for event in jsons])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        message = f"an entry cannot be read: {error}"
+        raise CorruptRecordError(message) from None
     return Entry(read.entry, events, bytes(read.command), jsons, read.state_hash, sha256(line).hexdigest(), line)
 
 

@@ -124,12 +124,13 @@ def of_checkpoint(judged: Judged) -> str:
 def beside_matches(reader: Reader) -> Iterator[Verified]:
     """What is wrong with a file beside its matches, once they are read."""
     if reader.newer:
-        yield Verified(None, "unverifiable", 0, _newer(reader.newer), None, 1, 0)
+        yield Verified(None, "unverifiable", 0, newer_format(reader.newer), None, 1, 0)
     for damage in reader.damages:
         yield Verified(None, "damaged", 0, damage.reason, line=damage.line, byte=damage.byte)
 
 
-def _newer(version: int) -> str:
+def newer_format(version: int) -> str:
+    """That a file is written in a format which this program does not know."""
     return f"it is written in format {version}; this Soulrift knows formats up to {lines.FORMAT}"
 
 
@@ -137,7 +138,7 @@ def verify_recording(recording: Recording, seen: Callable[[bytes], object] | Non
     """The verdict on a match of a file; its entries are read, and `seen` gets the line of each one that is proven."""
     match, entries, header = recording.match, 0, recording.header
     if recording.version > lines.FORMAT:
-        return Verified(match, "unverifiable", 0, _newer(recording.version), None, header.number, header.byte)
+        return Verified(match, "unverifiable", 0, newer_format(recording.version), None, header.number, header.byte)
     try:
         for line in proven(recording):
             entries += 1

@@ -31,7 +31,7 @@ def match_lines(
     for entry in entries:
         line = entry.line
         tree.append(line)
-        status = _status_after(entry, status)
+        status = status_after(entry, status)
         if closed:
             occurring += [closed.pop(text) for text in hidden_in(entry.command_json) if text in closed]
         yield line
@@ -64,7 +64,8 @@ def write_match(file: BinaryIO, match: str, entries: Iterable[Entry], openings: 
     file.writelines(line + b"\n" for line in match_lines(match, entries, openings=openings))
 
 
-def _status_after(entry: Entry, status: Status) -> Status:
+def status_after(entry: Entry, status: Status) -> Status:
+    """How a match stands after an entry, before which it stood so: a ruling can end it, and let it go on."""
     for event in entry.events:
         if isinstance(event, MatchStarted):
             status = "running"

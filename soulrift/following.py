@@ -3,15 +3,19 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from domain.application import Matches
 from domain.entry import Entry
-from domain.rules.events import MatchEnded
 from projections.follower import POLL, Follower
 from projections.opening import views_of
+from replays.writing import status_after
 from soulrift import store
 from soulrift.notation import Notation
 from soulrift.terminal import Output, bar
+
+if TYPE_CHECKING:
+    from replays.lines import Status
 
 TELL_SECONDS = 1.0
 """How often is told that events were taken in."""
@@ -31,11 +35,12 @@ def follow_match(db: str, match: str, form: str) -> None:
 
 def _live(matches: Matches, match: str) -> Iterator[Entry]:
     events = 0
-    while True:
+    status: Status = "running"
+    while status != "ended":
         for entry in matches.entries(match, events):
-            events = entry.events[-1].n
+            events, status = entry.events[-1].n, status_after(entry, status)
             yield entry
-        if events and isinstance(entry.events[-1], MatchEnded):
+        if status == "ended":
             return
         time.sleep(POLL)
 

@@ -155,7 +155,7 @@ def _who(entry: Entry) -> str | None:
 
 
 def _list(words: Iterable[str]) -> str:
-    *first, last = words
+    *first, last = [*words] or ["nobody"]
     return f"{', '.join(first)} and {last}" if first else last
 
 

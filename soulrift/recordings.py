@@ -16,6 +16,7 @@ from replays import bundle
 from replays.bundle import BundleError
 from replays.files import DamagedFileError, opened
 from replays.reading import DamageError, Reader, Recording
+from replays.verify import newer_format
 from replays.writing import write_match
 from soulrift import store
 from soulrift.verifying import begins_with
@@ -81,7 +82,10 @@ def in_file(path: Path, match: str | None) -> Iterator[tuple[Reader, Recording]]
             if match in {None, recording.match}:
                 yield reader, recording
                 return
-        if match is None and reader.damages:
+        if reader.newer:
+            message = f"{path}: {newer_format(reader.newer)}"
+            raise click.UsageError(message)
+        if reader.damages:
             raise reader.damages[0]
         message = f"there is no match {match} in {path}"
         raise click.UsageError(message)

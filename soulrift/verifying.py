@@ -73,6 +73,9 @@ def name_of(path: Path) -> str:
 
 
 def _verified(path: Path, against: Against) -> Iterator[Verified]:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        message = f"{path} is no plain file: save it first, for the beginning of a file is read more than once"
+        raise click.UsageError(message)
     try:
         if begins_with(path, b"c2sp.org/tlog-proof"):
             _see_nothing_to_compare(path, against)

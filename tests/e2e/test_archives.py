@@ -230,6 +230,15 @@ def test_import_from_a_pipe(run: Run) -> None:
     assert (done.returncode == 0) == ("duel: imported" in done.stdout)
 
 
+def test_verify_from_a_pipe(run: Run) -> None:
+    """What can be read only once is not judged by what is left of it."""
+    if not Path("/dev/stdin").exists():
+        pytest.skip("there is no /dev/stdin")
+    done = run("verify", "/dev/stdin", stdin=duel())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no plain file" in done.stderr
+
+
 # ------------------------------------------------------------ imports are killed
 
 AT_ONCE = 25

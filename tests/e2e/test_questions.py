@@ -183,6 +183,20 @@ class TestFollowing:
             assert json.loads(following.stdout.readline())["events"][-1]["type"] == "match_ended"
             assert following.wait(20) == 0
 
+    def test_ended_match_that_was_ruled_on(self, run: Run, tmp_path: Path) -> None:
+        """A ruling after the end goes on with nothing."""
+        db = str(tmp_path / "games.db")
+        commands = [
+            {"type": "start_match", "match": "m", "players": [{"player": "a"}, {"player": "b"}]},
+            {"type": "concede", "player": "b"},
+            {"type": "ruling", "judge": "J", "reason": "r", "corrections": [{"life": {"player": "a", "delta": 1}}]},
+        ]
+        assert (
+            run("play", "-", "--db", db, stdin="".join(map("{}\n".format, map(json.dumps, commands)))).returncode == 0
+        )
+        with self.start("follow", "m", "--db", db) as following:
+            assert following.wait(20) == 0
+
     def test_views_are_kept_up_to_date(self, run: Run, store: Store) -> None:
         """While one follows, `status` says so; it ends when it is interrupted, and nothing is behind."""
         with self.start("projections", "follow", "--db", store) as following:

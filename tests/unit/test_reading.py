@@ -1,10 +1,12 @@
 """Replay files are read, broken, cut and forged: what is not as it was written is told, and where."""
 
+import gzip
 import io
 import json
 import re
 from collections.abc import Callable
 from itertools import accumulate
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,10 +15,10 @@ from hypothesis import given
 
 from domain import Entry, State, canonical_form, fold, play, state_hash
 from domain.rules import AnyCommand, Refusal
-from replays.differences import Difference
+from replays.differences import Difference, differences_of
 from replays.reading import LONGEST_LINE, Reader
 from replays.stepping import INTERVAL, Steps, entry_of
-from replays.verify import Verified, verify
+from replays.verify import Verified, verify, verify_file
 from replays.writing import WRITER, match_lines
 from tests.recordings import (
     DUEL,
@@ -758,3 +760,21 @@ def test_what_else_a_file_is(content: bytes, told: str) -> None:
     (verified,) = verify(io.BytesIO(content))
     assert (verified.verdict, verified.line, verified.byte) == ("damaged", 1, 0)
     assert told in str(verified.reason)
+
+
+def test_gzip_that_is_cut(tmp_path: Path) -> None:
+    """Where compressed bytes end too early, what is whole before that is proven."""
+    path, content = tmp_path / "cut.gz", archive_of(*[duel()] * 20)
+    path.write_bytes(gzip.compress(content)[:-9])  # eight bytes are the checksum and the length
+    *found, last = verify_file(path)
+    assert [verified.verdict for verified in found] == ["exact"] * 20
+    assert last.verdict == "damaged"
+    assert last.line == content.count(b"\n") + 1
+    assert "compressed bytes" in str(last.reason)
+
+
+def test_null_is_not_nothing() -> None:
+    """A key that is not there, and an item behind the end, differ from one that is null."""
+    assert list(differences_of({"a": None}, {})) == [Difference("/a", None, None)]
+    assert list(differences_of([1], [1, None])) == [Difference("/1", None, None)]
+    assert list(differences_of({"a": None, "b": [None]}, {"a": None, "b": [None]})) == []
