@@ -6,6 +6,7 @@ differs is it asked what: events that do not follow from the command have *diver
 the record is *damaged*; and what this program does not know is *unverifiable*.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
@@ -15,14 +16,18 @@ from msgspec import Struct
 from domain.codec import HEAD, Codec, CorruptRecordError, NewerRecordError, Row
 from domain.entry import Entry, play
 from domain.match import SNAPSHOT_TOPIC, snapshot_state
-from domain.recorder import COMMAND_IDS, EVENTS, OPENINGS, SNAPSHOTS, MatchRecorder
-from domain.rules.commands import AnyCommand, tag_of
+from domain.recorder import COMMAND_IDS, EVENTS, IDENTITY, INCOMPLETE, OPENINGS, SNAPSHOTS, MatchRecorder
+from domain.rules.commands import AnyCommand, StartMatch, tag_of
 from domain.rules.events import AnyEvent, MatchStarted
 from domain.rules.refusal import Refusal, quoted
 from domain.rules.ruleset import RULES_VERSION
 from domain.rules.state import State
+from domain.schema import may_read, misshapen
 
 Kind = Literal["diverged", "damaged", "unverifiable"]
+
+_SNAPSHOT_TOPIC = re.compile(r"snapshot\.v[1-9][0-9]{0,8}")
+_IDENTITY = re.compile("[0-9a-f]{16}")
 
 
 class Fault(Struct, frozen=True):
@@ -50,13 +55,11 @@ class Check:
     def __init__(self, recorder: MatchRecorder, advance: Callable[[int], None] = lambda _rows: None) -> None:
         """`advance` is called with numbers of rows as they are read."""
         self.matches = self.entries = self.rows = self.snapshots = 0
+        self.total = 0
+        """How many rows the record has, once the first of them is read."""
         self._recorder = recorder
         self._codec = Codec()
         self._advance = advance
-
-    def total(self) -> int:
-        """How many rows the record has."""
-        return int(self._recorder.query(f"SELECT count(*) FROM {EVENTS}")[0][0])  # noqa: S608 - a name of ours
 
     def faults(self) -> Iterator[Fault]:
         """Every fault, as it is found; the store is seen as it was at one moment.
@@ -68,12 +71,15 @@ class Check:
         for message in self._recorder.integrity():
             yield Fault("damaged", None, None, None, message)
         with self._recorder.reading():
-            total = self.total()
+            for message in misshapen(self._recorder):
+                yield Fault("damaged", None, None, None, message)
+            self.total = self._recorder.query(f"SELECT count(*) FROM {EVENTS}")[0][0]  # noqa: S608 - a name of ours
             yield from self._matches()
-            if self.rows != total:
-                yield Fault("damaged", None, None, None, f"{total - self.rows} rows have no match or no number")
+            if self.rows != self.total:
+                yield Fault("damaged", None, None, None, f"{self.total - self.rows} rows have no match or no number")
             yield from self._openings()
             yield from self._strays()
+            yield from self._identity()
 
     def _matches(self) -> Iterator[Fault]:
         name: Any = None
@@ -98,7 +104,7 @@ class Check:
 
     def _streams(self, matches: Iterable[str]) -> dict[str, "_Stream"]:
         """What is stored beside the rows of these matches, ready to be compared."""
-        streams = {match: _Stream(match, self._codec, self._snapshot) for match in matches}
+        streams = {match: _Stream(match, self._codec, self._snapshots_at) for match in matches}
         if not streams:
             return streams
         marks = ", ".join("?" * len(streams))
@@ -116,13 +122,19 @@ class Check:
         ):
             if match in streams:
                 streams[match].command_ids[command_id] = version
+        if self._recorder.has_table(OPENINGS):
+            for match, commitment in self._recorder.query(
+                f"SELECT originator_id, commitment FROM {OPENINGS} WHERE originator_id IN ({marks})",  # noqa: S608
+                list(streams),
+            ):
+                if match in streams:
+                    streams[match].openings.add(commitment)
         return streams
 
-    def _snapshot(self, match: str, version: int) -> tuple[str, bytes]:
-        """The topic and the state of a stored snapshot."""
+    def _snapshots_at(self, match: str, version: int) -> list[tuple[Any, ...]]:
+        """The topic and the state of each stored snapshot of this event; there is one."""
         sql = f"SELECT topic, state FROM {SNAPSHOTS} WHERE originator_id=? AND originator_version=?"  # noqa: S608
-        ((topic, state),) = self._recorder.query(sql, (match, version))
-        return topic, state
+        return self._recorder.query(sql, (match, version))
 
     def _openings(self) -> Iterator[Fault]:
         """The openings that open nothing; there may be none of a commitment."""
@@ -130,29 +142,37 @@ class Check:
             for match, opening in openings:
                 if not opening.holds():
                     message = f"{OPENINGS} has another salt or value than those of {quoted(opening.commitment, 80)}"
-                    yield Fault("damaged", str(match), None, None, message)
+                    yield Fault("damaged", shown(match), None, None, message)
 
     def _strays(self) -> Iterator[Fault]:
-        opened = [OPENINGS] if self._recorder.has_table(OPENINGS) else []
-        for table in (SNAPSHOTS, COMMAND_IDS, *opened):
+        later = [table for table in (OPENINGS, INCOMPLETE) if self._recorder.has_table(table)]
+        for table in (SNAPSHOTS, COMMAND_IDS, *later):
             for (match,) in self._recorder.query(
                 f"SELECT DISTINCT originator_id FROM {table} AS other "  # noqa: S608
                 f"WHERE NOT EXISTS (SELECT 1 FROM {EVENTS} WHERE originator_id = other.originator_id)"
             ):
-                yield Fault("damaged", str(match), None, None, f"{table} has rows of it, but there is no such match")
+                yield Fault("damaged", shown(match), None, None, f"{table} has rows of it, but there is no such match")
+
+    def _identity(self) -> Iterator[Fault]:
+        """A store has none before anybody needs it; who only reads need not be let see it."""
+        found = self._recorder.query(f"SELECT identity FROM {IDENTITY}") if may_read(self._recorder, IDENTITY) else []  # noqa: S608
+        if len(found) > 1 or not all(isinstance(each, str) and _IDENTITY.fullmatch(each) for (each,) in found):
+            yield Fault("damaged", None, None, None, f"{IDENTITY} does not hold one row of 16 hexadecimal digits")
 
 
 class _Stream:
     """The rows of one match, in order, on their way through the check."""
 
-    def __init__(self, match: Any, codec: Codec, snapshot: Callable[[str, int], tuple[str, bytes]]) -> None:
+    def __init__(self, match: Any, codec: Codec, snapshots_at: Callable[[Any, int], list[Any]]) -> None:
         self._name = match
-        self.match = match.encode(errors="backslashreplace").decode() if isinstance(match, str) else repr(match)
+        self.match = shown(match)
         self.entries = 0
         self.snapshots: set[int] = set()
         self.command_ids: dict[str, int] = {}
+        self.openings: set[str] = set()
+        """The commitments that are opened, without those that a command before has."""
         self._codec = codec
-        self._snapshot = snapshot
+        self._snapshots_at = snapshots_at
         self._state: State | None = State()  # null once it is not known any more
         self._rows: list[Row] = []
         self._number = 0  # of the entry whose rows are being gathered
@@ -207,6 +227,9 @@ class _Stream:
         for command_id, version in self.command_ids.items():
             message = f"{COMMAND_IDS} has {quoted(command_id)} here, but no command has it"
             yield self._fault("damaged", version, message, None)
+        for commitment in sorted(self.openings, key=str):
+            message = f"{OPENINGS} has one of {quoted(commitment, 80)}, but no command has that"
+            yield self._fault("damaged", None, message, None)
 
     def _entry(self) -> Iterator[Fault]:
         """Judge the rows of an entry, which are all there."""
@@ -227,6 +250,8 @@ class _Stream:
             else:
                 yield from self._judged_again(self._state, command, rows)
             yield from self._id_known(command, rows[0][0])
+            names = [player.name for player in command.players] if isinstance(command, StartMatch) else []
+            self.openings.difference_update([*names, command.meta and command.meta.actor])
         except CorruptRecordError as error:
             self._state = None
             yield self._newer(rows) or self._fault("damaged", rows[0][0], str(error))
@@ -311,9 +336,15 @@ class _Stream:
         if version not in self.snapshots:
             return
         self.snapshots.remove(version)
-        topic, state = self._snapshot(self._name, version)
-        if self._state is not None and topic == SNAPSHOT_TOPIC and snapshot_state(topic, state) != self._state:
-            yield self._fault("damaged", version, "the snapshot of it is not the state that the events add up to")
+        found = self._snapshots_at(self._name, version)
+        if len(found) > 1:
+            yield self._fault("damaged", version, f"there are {len(found)} snapshots of it")
+        for topic, state in found:
+            if not isinstance(topic, str) or not _SNAPSHOT_TOPIC.fullmatch(topic):
+                message = f"there is something of the topic {quoted(topic)} in the place of its snapshot"
+                yield self._fault("damaged", version, message)
+            elif self._state is not None and topic == SNAPSHOT_TOPIC and snapshot_state(topic, state) != self._state:
+                yield self._fault("damaged", version, "the snapshot of it is not the state that the events add up to")
 
     def _event(self, topic: str, state: bytes) -> AnyEvent | None:
         """What a row says, if it can be read."""
@@ -337,6 +368,11 @@ class _Stream:
         """A fault in this match; in the entry whose rows are gathered, unless another one or none is named."""
         entry = self._number or None if entry == -1 else entry
         return Fault(kind, self.match, entry, row if isinstance(row, int) else None, message)
+
+
+def shown(match: Any) -> str:
+    """What stands for a match in a fault, whatever is stored as its name."""
+    return match.encode(errors="backslashreplace").decode() if isinstance(match, str) else repr(match)
 
 
 def _difference(found: AnyEvent, expected: AnyEvent) -> str | None:

@@ -12,12 +12,12 @@ import msgspec
 from eventsourcing.persistence import AggregateRecorder, EventStore, Mapper, StoredEvent
 from msgspec import Struct
 
-from domain.codec import Codec, Row, replay
+from domain.codec import Codec, CorruptRecordError, Row, replay
 from domain.entry import Entry, play
 from domain.recorder import MatchRecorder
 from domain.rules.commands import AnyCommand
-from domain.rules.events import AnyEvent
-from domain.rules.state import State, state_hash
+from domain.rules.events import AnyEvent, CardEntered, CreatureSummoned, MatchStarted
+from domain.rules.state import Description, State, state_hash
 
 SNAPSHOT_TOPIC = "snapshot.v1"
 """Snapshots of another version are passed over: the match is folded from its events."""
@@ -165,8 +165,19 @@ class MatchEventStore(EventStore[str]):
             version += len(rows)
 
 
+class _Place(Struct, frozen=True, gc=False):
+    entry: int
+    n: int
+
+
+_decode_place = msgspec.json.Decoder(_Place).decode
+
+
 class SnapshotStore(EventStore[str]):
-    """A store of snapshots that believes only those whose state has the hash that the record has at that entry."""
+    """A store of snapshots that believes only those that agree with the record, for what is played on them joins it.
+
+    The hash that the record has at that entry holds most of a state; the rest of it is compared with the events.
+    """
 
     def __init__(self, mapper: MatchMapper, snapshots: AggregateRecorder, record: MatchRecorder, codec: Codec) -> None:
         super().__init__(mapper, snapshots)
@@ -181,12 +192,81 @@ class SnapshotStore(EventStore[str]):
         if not isinstance(snapshot, MatchSnapshot):
             return False
         name, version, state = snapshot.originator_id, snapshot.originator_version, snapshot.state
-        row = self._record.first_row_of_entry_at(name, version)
+        try:
+            entry = self._entry_at(name, version)
+            return (
+                entry is not None
+                and (state.match, state.entries, state.events) == (name, entry.number, version)
+                and entry.events[-1].n == version
+                and state_hash(state) == entry.state_hash
+                and _fits_together(state)
+                and self._has_its_names(state)
+                and self._has_its_descriptions(state)
+            )
+        except (CorruptRecordError, msgspec.MsgspecError, TypeError):
+            return False
+
+    def _entry_at(self, match: str, version: int) -> Entry | None:
+        """The entry of the match that this event belongs to."""
+        row = self._record.first_row_of_entry_at(match, version)
+        if row is None:
+            return None
+        before = _decode_place(row).n - 1
+        rows = self._record.select_rows(match, before, batch=_ROWS_OF_AN_ENTRY)
+        return next(self._codec.entries(chain.from_iterable(rows), before), None)
+
+    def _has_its_names(self, state: State) -> bool:
+        """Whether the players have the names with which the match began, and are as private."""
+        started = next(iter(self._codec.events(self._record.select_rows_at(state.match, [1]))), None)
         return (
-            row is not None
-            and (state.match, state.events) == (name, version)
-            and state_hash(state) == self._codec.state_hash(row)
+            isinstance(started, MatchStarted)
+            and state.names == {seat.player: seat.name for seat in started.players}
+            and state.private == started.private
         )
+
+    def _has_its_descriptions(self, state: State) -> bool:
+        """Whether the cards are described as they were when they came.
+
+        A card comes with the first event of its entry. An entry has one event or more, so that there are not many that
+        this can be: some of them tell between which it is, and so on, for all cards at once.
+        """
+        more = state.events - state.entries
+        spans = {card.entered: (card.entered, card.entered + more) for card in state.battlefield.values()}
+        while looks := {
+            came: range(low, high, max(1, (high - low) // _LOOKS)) for came, (low, high) in spans.items() if low < high
+        }:
+            rows = self._record.select_rows_at(state.match, sorted(set(chain.from_iterable(looks.values()))))
+            entry_of = {version: _decode_place(row).entry for version, _, row in rows}
+            for came, versions in looks.items():
+                before = [version for version in versions if entry_of.get(version, came) < came]
+                behind = [version for version in versions if version not in before]
+                low, high = spans[came]
+                spans[came] = (before[-1] + 1 if before else low, behind[0] if behind else high)
+        rows = self._record.select_rows_at(state.match, [low for low, _ in spans.values()])
+        events = [self._codec.event(topic, row) for _, topic, row in rows]
+        entered = [event for event in events if isinstance(event, CardEntered | CreatureSummoned)]
+        return {card.card: card.entered for card in state.battlefield.values()} == {
+            event.card: event.entry for event in entered
+        } and state.descriptions == {event.card: Description(event.definition, event.name) for event in entered}
+
+
+_ROWS_OF_AN_ENTRY = 32
+"""How many rows are read for one entry; few have more."""
+
+
+_LOOKS = 4
+"""Into how many parts the events are cut among which one is looked for."""
+
+
+def _fits_together(state: State) -> bool:
+    """Whether players, cards, Souls and payments are found under what they are, as the hash does not say."""
+    return (
+        all(name == player.player for name, player in state.players.items())
+        and all(name == card.card for name, card in state.battlefield.items())
+        and all(number == soul.soul for number, soul in state.aether.items())
+        and all(number == payment.payment for number, payment in state.payments.items())
+        and state.holders == {soul.soul: name for name, card in state.battlefield.items() for soul in card.souls}
+    )
 
 
 def projector(name: str, codec: Codec) -> Any:

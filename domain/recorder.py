@@ -198,6 +198,17 @@ class MatchRecorder(ApplicationRecorder):
                 return
             gt = rows[-1][0]
 
+    def select_rows_at(self, match: str, versions: Sequence[int]) -> list[Row]:
+        """Those rows of a match that have these versions, in order of them."""
+        rows: list[Any] = []
+        for some in (versions[at : at + BATCH] for at in range(0, len(versions), BATCH)):
+            rows += self.query(
+                f"SELECT originator_version, topic, state FROM {EVENTS} WHERE originator_id=? "  # noqa: S608
+                f"AND originator_version IN ({', '.join('?' * len(some))}) ORDER BY originator_version",
+                (match, *some),
+            )
+        return rows
+
     def select_all_rows(self) -> Iterator[list[tuple[Any, ...]]]:
         """All rows of the record: match, version, topic, state, position; by match and version, in batches.
 

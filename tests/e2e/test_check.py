@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from domain.postgres import PostgresMatchRecorder
+from domain.sqlite import SQLiteMatchRecorder
 from soulrift import store as stores
 from soulrift.cli import main
 from tests.e2e.conftest import Run, script
@@ -129,6 +132,46 @@ def test_faults_on_postgresql_are_told_alike(run: Run, postgres_store: str) -> N
     done = run("check", "--db", postgres_store)
     assert (done.returncode, done.stdout) == (1, "diverged: 1 match, 3 entries, 3 events, 0 snapshots, 1 fault\n")
     assert done.stderr == 'diverged: "one", entry 2, row 2: its rank is 2, but its command leads to 1\n'
+
+
+def test_names_that_are_not_utf8_get_a_verdict(path: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever bytes stand for a match beside the record, they are spelled out, and all of it is told."""
+    name = "CAST(x'ff41' AS TEXT)"
+    edit(
+        path,
+        f"INSERT INTO command_ids VALUES ({name}, 'a', 1)",
+        f"INSERT INTO stored_snapshots VALUES ({name}, 1, 'snapshot.v1', x'00')",
+        f"INSERT INTO openings VALUES ({name}, 'a', 'b', 'c')",
+        f"INSERT INTO incomplete_imports VALUES ({name}, 'a')",
+    )
+    assert checked(str(path)) == 4
+    faults = json.loads(capsys.readouterr().out)["faults"]
+    assert [fault["match"] for fault in faults] == ["\\udcffA"] * 5
+    done = run("check")
+    assert (done.returncode, len(done.stderr.splitlines())) == (4, 5)
+
+
+def test_large_table_is_counted_without_a_limit(
+    durable_store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements over the whole record are made where our limits of time do not hold."""
+    played(durable_store, script(RELEASE))
+    whole: list[bool] = []
+
+    for kind in (SQLiteMatchRecorder, PostgresMatchRecorder):
+
+        def seen(
+            self: Any, sql: str, parameters: Any = (), query: Callable[..., list[tuple[Any, ...]]] = kind.query
+        ) -> list[tuple[Any, ...]]:
+            if "count(*)" in sql or "originator_id IN" in sql or "EXISTS" in sql:
+                whole.append(self.datastore.is_joined)
+            return query(self, sql, parameters)
+
+        monkeypatch.setattr(kind, "query", seen)
+    assert checked(durable_store) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "sound"
+    assert len(whole) > 3
+    assert all(whole)
 
 
 class TestNothingToCheck:

@@ -20,7 +20,9 @@ from domain import State, decode_command, fold, line_of, play, state_hash
 from domain.application import Matches
 from domain.check import Check, Fault
 from domain.codec import HEAD, Codec
+from domain.privacy import opening
 from domain.rules.events import AnyEvent
+from domain.schema import KEYS
 from soulrift import store as stores
 from tests.postgres import fresh_schema
 
@@ -100,6 +102,9 @@ class Place:
             "stored_events": f"{self.position}, {VALUES}",
             "stored_snapshots": VALUES,
             "command_ids": "originator_id, command_id, originator_version",
+            "openings": "originator_id, commitment, salt, value",
+            "incomplete_imports": "originator_id, root",
+            "store_identity": "identity",
         }
         for table, columns in self._tables.items():
             self.sql(f"CREATE TEMP TABLE kept_{table} AS SELECT {columns} FROM {table}")
@@ -220,7 +225,7 @@ def test_store_that_was_played_is_sound(durable_store: str) -> None:
     with stores.open_to_read(durable_store) as matches:
         check = Check(matches.recorder, advance)
         assert list(check.faults()) == []
-        assert check.total() == events
+        assert check.total == events
     assert check.matches == len(EXAMPLES) + 2
     assert check.entries == sum(map(len, scripts))
     assert (check.rows, read) == (events, events)
@@ -667,13 +672,87 @@ def test_snapshots_are_no_part_of_the_record(place: Place) -> None:
     assert place.faults() == []
 
 
-@pytest.mark.parametrize("table", ["stored_snapshots", "command_ids"])
-def test_what_belongs_to_no_match_is_found(place: Place, table: str) -> None:
-    """Snapshots and ids of a match that is not there are named with it."""
-    place.sql(f"UPDATE {table} SET originator_id='nobody' WHERE originator_version IN (1, 8)")
+def test_snapshot_of_no_topic_is_found(place: Place) -> None:
+    """What is no snapshot of any version is named: nothing would tell what it is."""
+    for topic in ("snapshot.v0", "snapshot.v01", "snapshot.v1x", "snapshot", "turn_began.v1", "", None):
+        place.sql("UPDATE stored_snapshots SET topic=? WHERE originator_version=10", topic)
+        assert [(fault.kind, fault.match, fault.row) for fault in place.faults()] == [("damaged", "duel", 10)]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE stored_snapshots SET originator_id='nobody' WHERE originator_version=8",
+        "UPDATE command_ids SET originator_id='nobody' WHERE originator_version=1",
+        "INSERT INTO incomplete_imports VALUES ('nobody', 'the first 3 entries')",
+    ],
+)
+def test_what_belongs_to_no_match_is_found(place: Place, edit: str) -> None:
+    """Snapshots, ids and marks of a match that is not there are named with it."""
+    place.sql(edit)
     faults = place.faults()
     assert "nobody" in {fault.match for fault in faults}
     assert kinds(faults) == {"damaged"}
+
+
+def test_opening_of_what_no_command_has_is_found(place: Place) -> None:
+    """An opening may hold, and yet open nothing in its match."""
+    opened = opening(bytes(16), "Ada")
+    place.sql("INSERT INTO openings VALUES ('duel', ?, ?, ?)", opened.commitment, opened.salt, opened.value)
+    (fault,) = place.faults()
+    assert (fault.kind, fault.match) == ("damaged", "duel")
+    assert opened.commitment in fault.message
+
+
+def test_identity_that_is_none_is_found(place: Place) -> None:
+    """A store has one identity of 16 hexadecimal digits, or none yet."""
+    place.sql("INSERT INTO store_identity VALUES ('0123456789abcdef')")
+    assert place.faults() == []
+    place.sql("INSERT INTO store_identity VALUES ('fedcba9876543210')")
+    assert kinds(place.faults()) == {"damaged"}
+    for identity in ("0123456789ABCDEF", "0123456789abcdef\n", ""):
+        place.sql("DELETE FROM store_identity")
+        place.sql("INSERT INTO store_identity VALUES (?)", identity)
+        assert kinds(place.faults()) == {"damaged"}
+
+
+# ------------------------------------------------------------ the tables
+
+
+@pytest.fixture
+def rebuilt(durable_store: str) -> Iterator[Place]:
+    """A store of the test's own, whose tables may be made anew."""
+    place = Place(durable_store)
+    yield place
+    place.close()
+
+
+def test_table_without_its_key_is_found(rebuilt: Place) -> None:
+    """A table that was made anew from its rows keeps nothing unique; a snapshot that is there twice is named, too."""
+    for table in KEYS:
+        rebuilt.sql(f"ALTER TABLE {table} RENAME TO other")
+        rebuilt.sql(f"CREATE TABLE {table} AS SELECT * FROM other")
+        assert {fault.message.split(":")[0].rpartition(" ")[2] for fault in rebuilt.faults()} == {table}
+        if table == "stored_snapshots":
+            rebuilt.sql("INSERT INTO stored_snapshots SELECT * FROM other WHERE originator_version=8")
+            assert [(fault.match, fault.row) for fault in rebuilt.faults()] == [(None, None), ("duel", 8)]
+        rebuilt.sql(f"DROP TABLE {table}")
+        rebuilt.sql(f"ALTER TABLE other RENAME TO {table}")
+    assert rebuilt.faults() == []
+
+
+def test_trigger_is_found(rebuilt: Place) -> None:
+    """What runs when our tables are written is none of ours; other tables may have what they like."""
+    trigger = "CREATE TRIGGER t{} AFTER DELETE ON {} BEGIN DELETE FROM stored_events; END"
+    if rebuilt.is_postgres:
+        trigger = "CREATE TRIGGER t{} AFTER DELETE ON {} EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+        rebuilt.sql("CREATE RULE t9 AS ON DELETE TO stored_events DO INSTEAD NOTHING")
+    rebuilt.sql("CREATE TABLE others (number INTEGER)")
+    for number, table in enumerate(["stored_events", "openings", "others"]):
+        rebuilt.sql(trigger.format(number, table))
+    told = [fault.message.split(",")[0] for fault in rebuilt.faults()]
+    more = ['stored_events has "t9"'] * rebuilt.is_postgres
+    assert told == ['openings has "t1"', 'stored_events has "t0"', *more]
 
 
 @pytest.mark.parametrize(
@@ -742,6 +821,16 @@ def test_text_that_is_not_utf8_is_a_fault(on_sqlite: Place, column: str) -> None
     """SQLite stores any bytes as text; a row with some that are no UTF-8 is named. PostgreSQL stores none such."""
     on_sqlite.sql(EVENTS.format(f"{column}=CAST(x'ff41' AS TEXT)") + "9")
     assert any(names(fault, 9, gap=True) for fault in on_sqlite.faults())
+
+
+@pytest.mark.parametrize("table", ["stored_snapshots", "command_ids", "openings", "incomplete_imports"])
+def test_match_that_is_not_utf8_is_a_fault_in_every_table(on_sqlite: Place, table: str) -> None:
+    """The name of such a match is told with its bytes spelled out."""
+    on_sqlite.sql("INSERT INTO openings VALUES ('duel', 'a', 'b', 'c')")
+    on_sqlite.sql("INSERT INTO incomplete_imports VALUES ('duel', 'a')")
+    one = "originator_version=8" if table == "stored_snapshots" else "rowid=1"
+    on_sqlite.sql(f"UPDATE {table} SET originator_id=CAST(x'ff41' AS TEXT) WHERE {one}")
+    assert "\\udcffA" in {fault.match for fault in on_sqlite.faults()}
 
 
 def test_snapshots_of_no_number_are_faults(on_sqlite: Place) -> None:

@@ -630,6 +630,32 @@ class TestIncomplete:
             assert server.give("long", RELEASE).entry.number == 301
         assert content_of(again).splitlines()[:-1] == long_file.read_bytes().splitlines()[:-1]
 
+    def test_mark_on_a_match_that_is_whole(
+        self, store: str, long_file: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A check tells a part from a match that only has its mark; the same file takes that away, and it plays on."""
+        assert program("check", "--db", store).status == 0
+        ((root,),) = sql(store, "SELECT root FROM incomplete_imports")
+        program("import", long_file, "--db", store)
+        assert program("check", "--db", store).status == 0
+        for mark, at_once in (("any", 7), (root, 10)):
+            sql(store, f"INSERT INTO incomplete_imports VALUES ('long', '{mark}')")
+            monkeypatch.setattr(archives, "AT_ONCE", at_once)
+            checked = program("check", "--db", store)
+            assert (checked.status, checked.err.count('damaged: "long": incomplete_imports has it, but ')) == (4, 1)
+            assert "long: was there already" in program("import", long_file, "--db", store).out
+            assert program("check", "--db", store).status == 0
+        with stores.open_to_write(store) as matches:
+            assert matches.give("long", RELEASE).entry.number == 301
+
+    def test_mark_of_a_longer_record_stays(self, store: str, program: Program, tmp_path: Path) -> None:
+        """What an import has left unfinished is not finished by the file of an earlier day."""
+        earlier = lines(releases("long", AT_ONCE + 5, id="l"))
+        done = program("import", put(tmp_path, file_of("long", earlier, "running")), "--db", store)
+        assert "long: was there already" in done.out
+        with stores.open_to_write(store) as matches:
+            assert matches.recorder.incomplete("long")
+
     def test_from_a_file_of_another_form(self, store: str, long_file: Path, program: Program, tmp_path: Path) -> None:
         """The same record completes it too if it comes compressed, or in an archive."""
         path = put(tmp_path, gzip.compress(archive_of(running(), long_file.read_bytes())))

@@ -28,6 +28,39 @@ SCRIPTS: list[list[str]] = [
     [json.dumps(command) for command in json.loads(line)["script"]] for line in GOLDEN.read_text("utf-8").splitlines()
 ]
 
+SEATS = [{"player": "ada", "name": "Ada"}, {"player": "bo"}]
+
+BATTLE = [
+    '{"type": "enter", "card": "k1", "controller": "ada", "name": "Owl", "definition": "o-1"}',
+    '{"type": "enter", "card": "k2", "controller": "bo"}',
+    '{"type": "destroy", "cards": ["k2"], "cause": "combat"}',
+    release(),
+    '{"type": "enter", "card": "k3", "controller": "bo", "name": "Fox"}',
+    '{"type": "reap", "souls": [1], "card": "k3"}',
+    '{"type": "ruling", "judge": "Mo", "reason": "x", "corrections": [{"life": {"player": "ada", "delta": 2}}]}',
+    '{"type": "pay", "player": "ada", "amount": 1, "souls": [2], "effect": "Flame"}',
+]
+"""Nine events: cards with a Soul and without, one that is gone, and an open payment."""
+
+EDITS_OF_SNAPSHOTS = [  # none first
+    (b"", b""),
+    (b'"entries":9', b'"entries":10'),
+    (b'"events":10', b'"events":9'),
+    (b'"events":10', b'"events":11'),
+    (b'"match":"duel"', b'"match":"dual"'),
+    (b'"ada":"Ada"', b'"ada":"Eve"'),
+    (b'"ada":"Ada",', b""),
+    (b'"name":"Owl"', b'"name":"Elk"'),
+    (b'"definition":"o-1"', b'"definition":null'),
+    (b'"k3":{"definition"', b'"k4":{"definition"'),
+    (b'"k1":{"card"', b'"k0":{"card"'),
+    (b'"bo":{"defeated"', b'"bob":{"defeated"'),
+    (b'"holders":{"1":"k3"}', b'"holders":{"1":"k1"}'),
+    (b'"holders":{"1":"k3"}', b'"holders":{}'),
+    (b'"payments":{"1":', b'"payments":{"2":'),
+    (b'{"match":', b'{"private":true,"match":'),
+]
+
 PAY = '{"type": "pay", "player": "ada", "amount": 9, "souls": [1], "effect": "x"}'
 """A command that is refused: there is no Soul of power 9."""
 
@@ -51,6 +84,11 @@ def tables(matches: Matches) -> list[list[tuple[Any, ...]]]:
             "SELECT originator_id, command_id, originator_version FROM command_ids ORDER BY originator_version"
         ),
     ]
+
+
+def believed(matches: Matches) -> bool:
+    """Whether the duel's snapshot is."""
+    return matches.snapshots is not None and bool(list(matches.snapshots.get("duel")))
 
 
 def seen(outcome: Outcome | Entry) -> object:
@@ -339,6 +377,26 @@ class TestSnapshots:
             assert matches.give("long", release(3)).entry.number == 531
             assert matches.state("long") == states[531]
             assert not list(Check(matches.recorder).faults())
+
+    def test_snapshot_that_does_not_agree_with_the_record_is_not_believed(
+        self, durable_store: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing of an edited snapshot gets into the record, whether the state hash holds it or not."""
+        monkeypatch.setattr(domain.application, "SNAPSHOT_INTERVAL", 8)
+        with store.create(durable_store) as matches:
+            matches.start(json.dumps({**json.loads(start()), "players": SEATS}))
+            matches.give_all("duel", BATTLE)
+            right = matches.state("duel")
+            ((_, _, _, stored),) = tables(matches)[1]
+            assert believed(matches)
+        for old, new in EDITS_OF_SNAPSHOTS:
+            edited = bytes(stored).replace(old, new)
+            value = f"'\\x{edited.hex()}'" if store.is_postgres(durable_store) else f"x'{edited.hex()}'"
+            number = json.loads(edited)["events"]
+            sql(durable_store, f"UPDATE stored_snapshots SET state={value}, originator_version={number}")
+            with store.open_to_read(durable_store) as matches:
+                assert believed(matches) == (old == new)
+                assert matches.state("duel") == right, (old, new)
 
     def _play(self, matches: Matches, script: list[str]) -> None:
         matches.start(script[0])
