@@ -1,5 +1,6 @@
 """SQLite files as they lie on the disk: opened to read alone, looked at, copied."""
 
+import errno
 import os
 import sqlite3
 import tempfile
@@ -203,7 +204,13 @@ def backup(source: Path, copy: Path, advance: Callable[[int, int], None]) -> Non
             ours.execute("PRAGMA journal_mode=DELETE")
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
-        os.link(partial, copy)  # unlike a rename, it replaces nothing
+        try:
+            os.link(partial, copy)  # unlike a rename, it replaces nothing
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}:
+                raise
+            copy.touch(exist_ok=False)  # a disk without links: the name is taken first
+            partial.replace(copy)
     folder_of = os.open(copy.absolute().parent, os.O_RDONLY)
     os.fsync(folder_of)
     os.close(folder_of)

@@ -1,6 +1,7 @@
 """Whether a recording re-executes to what it records: every command is judged again, every byte compared."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -24,6 +25,10 @@ from replays.verdicts import GRAVEST_FIRST, Judged, Verdict
 
 if TYPE_CHECKING:
     from replays.evidence import Evidence
+
+
+MOST_DIFFERENCES = 1_000
+"""So many places are told in which events differ."""
 
 
 class Verified(Struct, frozen=True):
@@ -230,7 +235,7 @@ def _fault(
     recorded = tuple([bytes(event) for event in line.events])
     if events != recorded:
         try:
-            differences = tuple(differences_of(_value(events), _value(recorded), "events"))
+            differences = tuple(islice(differences_of(_value(events), _value(recorded), "events"), MOST_DIFFERENCES))
         except msgspec.MsgspecError as error:
             return found.damage(f"its events cannot be read: {error}")
         if not differences:

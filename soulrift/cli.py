@@ -227,6 +227,14 @@ for room in (questions, evidence, files, disputes, simulations, analytics):
         main.add_command(command)
 
 
+def _words(error: Exception) -> str:
+    """What an error says; of rights that PostgreSQL misses, what to do, and not the statement."""
+    words = str(error)
+    if words.startswith("permission denied for "):
+        return f"{words.splitlines()[0]}; `soulrift init` tells the rights that roles need"
+    return words
+
+
 def run() -> NoReturn:
     """The entry point: every error becomes one line and an exit status; no traceback reaches a user."""
     use_utf8()
@@ -262,7 +270,7 @@ def run() -> NoReturn:
         TimeoutError,
         OSError,
     ) as error:
-        status = _failed(f"error: {error}", error)
+        status = _failed(f"error: {_words(error)}", error)
     except Exception as error:  # noqa: BLE001 - the last resort: even a fault of ours is told in one line
         place = traceback.extract_tb(error.__traceback__)[-1]
         told_so = (

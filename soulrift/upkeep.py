@@ -57,10 +57,17 @@ def back_up(name: str, dest: Path) -> None:
     if name == MEMORY:
         message = "a store in memory cannot be copied"
         raise click.UsageError(message)
+    if not dest.absolute().parent.is_dir():
+        message = f"there is no folder for {dest}"
+        raise click.UsageError(message)
     with store.open_to_read(name):  # see that it is one
         pass
-    with bar("copying") as advance:
-        backup(Path(name), dest, lambda done, pages: advance(done, pages, absolute=True))
+    try:
+        with bar("copying") as advance:
+            backup(Path(name), dest, lambda done, pages: advance(done, pages, absolute=True))
+    except FileExistsError as error:
+        message = f"{error}; choose another name"
+        raise click.UsageError(message) from None
     output = Output()
     output.line(
         f"{dest} is a copy of {name} ({dest.stat().st_size:,} bytes); `soulrift check --db {dest}` proves it sound"

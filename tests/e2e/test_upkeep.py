@@ -1,5 +1,6 @@
 """`soulrift init`, `soulrift backup` with a drill of the restore, and `soulrift play --batch`."""
 
+import errno
 import io
 import json
 import os
@@ -327,7 +328,8 @@ class TestBackup:
             with pytest.raises(FileExistsError, match=dest):
                 backup(tmp_path / "soulrift.db", tmp_path / dest, lambda *_: None)
         done = run("backup", "file")
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: there is a file already\n")
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", done.stderr)
+        assert "there is a file already; choose another name" in done.stderr
         assert (tmp_path / "file").read_bytes() == b"precious"
         after = sorted(path for path in tmp_path.iterdir() if path.name not in {"soulrift.db-shm", "soulrift.db-wal"})
         assert (after, (tmp_path / "soulrift.db").read_bytes()) == before
@@ -350,12 +352,25 @@ class TestBackup:
             assert "copy.db-wal" in done.stderr
             assert not (tmp_path / "copy.db").exists()
 
+    def test_disk_without_links(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a file cannot have two names, the copy gets its own one otherwise, and replaces nothing either."""
+        run("play", "-", stdin=script(RELEASE))
+
+        def link(*_: object) -> None:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.setattr(os, "link", link)
+        backup(tmp_path / "soulrift.db", tmp_path / "copy.db", lambda *_: None)
+        assert len(lines_of(str(tmp_path / "copy.db"), "duel")) == 2
+        with pytest.raises(FileExistsError):
+            backup(tmp_path / "soulrift.db", tmp_path / "copy.db", lambda *_: None)
+
     def test_folder_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
         """A copy into no folder is an error in one line; none is made."""
         run("play", "-", stdin=script(RELEASE))
         done = run("backup", "missing/copy.db")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert re.fullmatch("error: .*missing.*\n", done.stderr)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "there is no folder for missing/copy.db" in done.stderr
         assert not (tmp_path / "missing").exists()
 
     def test_what_is_no_store_is_not_copied(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
