@@ -345,14 +345,25 @@ class Matches(Application[str]):
         for entry in entries:
             match.take(entry)
         ids = [(match.id, command_id, entry.events[0].n) for entry in entries if (command_id := self._id_of(entry))]
-        with self._one_writer, self.recorder.writing(match.id):
-            if self.recorder.last_version(match.id) != before:
-                message = f"another record of {quoted(match.id)} has begun meanwhile"
-                raise IntegrityError(message)
-            self._keep(match.id, openings)
-            self.events.put(match.collect_events(), command_ids=ids)
-            if not whole or before:
-                self.recorder.mark_incomplete(match.id, None if whole else root)
+        events, last = match.collect_events(), time.monotonic() + RECONNECT_SECONDS
+        with self._one_writer:
+            while True:
+                try:
+                    with self.recorder.writing(match.id):
+                        if self.recorder.last_version(match.id) != before:
+                            message = f"another record of {quoted(match.id)} has begun meanwhile"
+                            raise IntegrityError(message)
+                        self._keep(match.id, openings)
+                        self.events.put(events, command_ids=ids)
+                        if not whole or before:
+                            self.recorder.mark_incomplete(match.id, None if whole else root)
+                except ConnectionLostError as error:
+                    if time.monotonic() > last:
+                        raise
+                    log.warning("nothing was stored; trying again", extra={"match": match.id, "reason": str(error)})
+                    time.sleep(PAUSE)
+                else:
+                    break
         self._take_snapshot(match, before)
 
     def add_openings(self, match: str, openings: Sequence[Opening]) -> int:

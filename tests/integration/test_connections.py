@@ -22,9 +22,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import domain.application
 import domain.postgres_sessions
+from domain import State, decode_command, play
 from domain.application import Matches
 from domain.batch import Answer
 from domain.check import Check
+from domain.match import Match
 from domain.recorder import RECONNECT_SECONDS, OutcomeUnknownError
 from soulrift import store, upkeep
 from tests.postgres import Server, fresh_schema, server
@@ -597,6 +599,17 @@ class TestLostConnections:
         end = program("play", str(script), "--db", proxy.url)
         assert (proxy.cuts, end.returncode, end.stderr) == (1, 0, "")
         assert_sound(postgres_store, entries=6, rows=6)
+
+    @pytest.mark.parametrize("how", CUTS)
+    def test_record_from_elsewhere(self, postgres_store: str, proxy: Proxy, how: str) -> None:
+        """A record that is imported is stored once, too."""
+        state = State()
+        entries = [play(state, decode_command(command)) for command in (start("other"), release(), release(1, id="a"))]
+        with store.open_to_write(proxy.url) as matches:
+            proxy.cut(CUTS[how])
+            matches.record(Match("other", State(), matches.codec), entries, "0" * 64, whole=True)
+        assert proxy.cuts == 1
+        assert_sound(postgres_store, entries=5, rows=5)
 
     def test_terminated_in_a_transaction(
         self, postgres_store: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
