@@ -12,6 +12,7 @@ from domain.sqlite import MEMORY, sqlite_settings
 DEFAULT = "soulrift.db"
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
+_LIKE_URL = re.compile(r"\s*\w+:/")
 _KEYWORD = re.compile(r"\s*(\w+)\s*=")
 _COMMON_KEYWORDS = {"host", "hostaddr", "port", "dbname", "user", "password", "service", "options", "sslmode"}
 """What PostgreSQL's client would know better, where it is missing."""
@@ -111,6 +112,9 @@ def _postgres_settings(store: str, *, create: bool) -> dict[str, str]:
 
 
 def _file(store: str, *, create: bool) -> Path:
+    if "@" in store and _LIKE_URL.match(store):  # with a password in it, perhaps
+        message = "this is neither the name of a file nor a connection string, which begins with postgresql://"
+        raise click.UsageError(message)
     path = Path(store).resolve()  # as SQLite takes it, which keeps its log beside the file itself
     if create and not path.parent.is_dir():
         message = f"there is no folder for the store {store}"

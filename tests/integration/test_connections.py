@@ -343,6 +343,8 @@ class TestErrors:
             "postgresql://localhost/games?colour=red": "invalid URI query parameter",
             "host=localhost colour=red": "invalid connection option",
             "mysql://localhost/games": "mysql:// names no kind of store",
+            f" postgresql://keeper:{SECRET}@localhost/games": "begins with postgresql://",
+            f"postgres:/keeper:{SECRET}@localhost/games": "begins with postgresql://",
         }
         for name, told in wrong.items():
             for opener in (store.open_to_read, store.open_to_write, store.create):
