@@ -55,7 +55,8 @@ def _moved(row: SoulHistory, names: Names) -> Iterator[tuple[int, str]]:
     """Where a Soul went, and whose each card that it was on became, with the entries, in order."""
     controlled = list(row.controlled)
     for move, after in zip_longest(row.moves, row.moves[1:]):
-        if move.to == "aether":
+        onto_card = bool(controlled) and (controlled[0].entry, controlled[0].card) == (move.entry, move.to)
+        if move.to == "aether" and not onto_card:  # as a card may be called, too
             if move is not row.moves[0]:
                 yield move.entry, "back to the Aether"
             continue

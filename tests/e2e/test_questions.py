@@ -152,6 +152,25 @@ def test_players(run: Run, store: Store) -> None:
         assert done.stderr.startswith('no player is called "Tomas Reyk" in commands; `soulrift players` lists'), command
 
 
+def test_card_that_is_called_like_a_place(run: Run, tmp_path: Path) -> None:
+    """Souls on a card named `aether` are told to be on it."""
+    commands = [
+        {"type": "start_match", "match": "m", "players": [{"player": "ada"}, {"player": "bo"}]},
+        {"type": "enter", "card": "aether", "controller": "ada"},
+        {"type": "release"},
+        {"type": "reap", "souls": [1], "card": "aether"},
+        {"type": "change_control", "card": "aether", "to": "bo"},
+        {"type": "leave", "card": "aether", "to": "hand"},
+    ]
+    db = str(tmp_path / "games.db")
+    run("play", "-", "--db", db, stdin="".join(map("{}\n".format, map(json.dumps, commands))))
+    assert run("history", "m", "--db", db).stdout.splitlines()[1:] == [
+        "      4  onto aether, ada's",
+        "      5  with aether, bo's now",
+        "      6  back to the Aether",
+    ]
+
+
 class TestFollowing:
     """What goes on as long as it is let."""
 
