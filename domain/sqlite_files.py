@@ -89,8 +89,10 @@ def _as_it_is(path: Path) -> tuple[object, ...]:
 
 def _size(path: Path, ending: str) -> int:
     """The bytes of a file beside this one; 0 if there is none."""
-    beside = Path(f"{path}{ending}")
-    return beside.stat().st_size if beside.exists() else 0
+    try:
+        return Path(f"{path}{ending}").stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def read_only_connection(path: Path, lock_timeout: float = LOCK_SECONDS) -> Reader:

@@ -292,7 +292,7 @@ class TestSmall:
         made, entries = audited_with_entries(file_of("m", lines(releases("m", 2)), "running"))
         late = msgspec.structs.replace(entries[1], number=100_003)
         text = page(made, [entries[0], late])
-        assert re.search(r"<td>100003</td><td>[^<]*</td><td>\D", text)
+        assert re.search(r'<td><a href="#e100003">100003</a></td><td>[^<]*</td><td>\D', text)
 
 
 @cache
